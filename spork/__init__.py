@@ -1,0 +1,1 @@
+"""SPORK: self-speculative fork decoding, an engine that can be watched."""
