@@ -1,0 +1,15 @@
+"""Entry point: `python app.py`, and Spaces. `python app.py --help` lists what a host can set."""
+
+import sys
+
+from ui.settings import Settings, read_settings
+
+# Options are read before the heavy imports, so that --help and a bad option answer at once.
+settings = read_settings(sys.argv[1:]) if __name__ == "__main__" else Settings()
+
+from ui.page import build_page, launch  # noqa: E402
+
+demo = build_page(settings)
+
+if __name__ == "__main__":
+    launch(demo, settings)

@@ -1,0 +1,51 @@
+// Words, numbers and DOM helpers. Everything a model or a visitor wrote goes through `el` (text
+// nodes) or `plotly` (escaped label); nothing here makes HTML out of text.
+const Format = (() => {
+  const CONTROL = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+  // A token as one visible line: spaces, line ends, tabs and invisible characters get a glyph.
+  function visible(text) {
+    if (text === "") return "∅";
+    return text
+      .replace(/ /g, "␣").replace(/\r?\n/g, "↵").replace(/\t/g, "⇥")
+      .replace(CONTROL, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`);
+  }
+
+  function short(text, limit) {
+    const glyphs = Array.from(visible(text));
+    return glyphs.length <= limit ? glyphs.join("") : glyphs.slice(0, Math.max(1, limit - 1)).join("") + "…";
+  }
+
+  // Plotly reads a small HTML in labels: take its meaning away.
+  const plotly = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+
+  const exists = (value) => typeof value === "number" && Number.isFinite(value);
+  const number = (value, digits) => (exists(value) ? value.toFixed(digits) : TEXT.none);
+  const percent = (value) => (exists(value) ? `${Math.round(value * 100)} %` : TEXT.none);
+  const probability = (value) => {
+    if (!exists(value)) return TEXT.none;
+    return value > 0 && value < 0.001 ? value.toExponential(1) : value.toFixed(3);
+  };
+
+  // Fill {name} with a value; the result is text, never markup.
+  const fill = (template, values) =>
+    template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+
+  const tokens = (n) => fill(n === 1 ? TEXT.tokens_one : TEXT.tokens_many, { n });
+
+  function el(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+    }
+    node.append(...children);
+    return node;
+  }
+
+  // Write text only where it changed: an untouched text node costs no layout.
+  function write(node, text) {
+    if (node.textContent !== text) node.textContent = text;
+  }
+
+  return { visible, short, plotly, exists, number, percent, probability, fill, tokens, el, write };
+})();

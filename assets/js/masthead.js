@@ -1,0 +1,65 @@
+// The top line: name, which model on what, whether what one sees is live, and light or dark.
+const Masthead = (() => {
+  const { el } = Format;
+  const root = element.querySelector(".spork-masthead");
+  const dot = el("i", { "aria-hidden": "true" }), word = el("span");
+  const badge = el("span", { class: "sp-badge" }, dot, word);
+  const model = el("span", { class: "sp-model" });
+  const trouble = el("p", { class: "sp-trouble", role: "alert", hidden: true });
+  const theme = el("button", { type: "button", class: "sp-button", "aria-label": TEXT.theme_label });
+  root.append(
+    el("header", { class: "sp-masthead" },
+      el("div", { class: "sp-brand" }, mark(), el("h1", {}, TEXT.name), el("span", { class: "sp-tagline" }, TEXT.tagline)),
+      el("div", { class: "sp-facts" }, model, badge, theme)),
+    trouble);
+
+  // A fork with one tine chosen: the page's sign.
+  function mark() {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("viewBox", "0 0 32 32");
+    svg.setAttribute("aria-hidden", "true");
+    svg.classList.add("sp-mark");
+    for (const [d, kind] of [["M4 16h6c6 0 4-10 10-10h4", "off"], ["M4 16h6c6 0 4 10 10 10h4", "off"], ["M4 16h22", "on"]]) {
+      const path = document.createElementNS(svg.namespaceURI, "path");
+      path.setAttribute("d", d);
+      path.classList.add(`is-${kind}`);
+      svg.append(path);
+    }
+    const end = document.createElementNS(svg.namespaceURI, "circle");
+    end.setAttribute("cx", "27"); end.setAttribute("cy", "16"); end.setAttribute("r", "4");
+    svg.append(end);
+    return svg;
+  }
+
+  function show(status) {
+    const share = Format.exists(status.fraction) ? ` ${Math.round(status.fraction * 100)} %` : "";
+    const words = {
+      ready: [status.name, status.device, status.dtype].filter(Boolean).join(" · "),
+      loading: `${Format.fill(TEXT.model_loading, { model: status.name })} · ${status.message}${share}`,
+      waiting: status.name, failed: status.name,
+    };
+    Format.write(model, words[status.state]);
+    model.className = `sp-model is-${status.state}`;
+    trouble.hidden = status.state !== "failed";
+    if (status.state === "failed") Format.write(trouble, `${Format.fill(TEXT.model_failed, { message: status.message })} ${TEXT.model_failed_hint}`);
+  }
+
+  function source(name) {
+    Format.write(dot, name === "live" ? "●" : "○");
+    Format.write(word, TEXT[`badge_${name}`] || "");
+    badge.className = `sp-badge is-${name}`;
+    badge.hidden = !TEXT[`badge_${name}`];
+  }
+
+  const dark = () => document.body.classList.contains("dark");
+  const label = () => Format.write(theme, dark() ? `☀ ${TEXT.light}` : `☾ ${TEXT.dark}`);
+  theme.addEventListener("click", () => document.body.classList.toggle("dark"));
+  new MutationObserver(label).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+
+  label();
+  source("");
+  window.addEventListener("spork:source", (event) => source(event.detail));
+  watch("value", () => props.value && show(JSON.parse(props.value)));
+  if (props.value) show(JSON.parse(props.value));
+  return { show };
+})();

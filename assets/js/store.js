@@ -1,0 +1,85 @@
+// The reducer: frames in, state out. Live, replay and a loaded trace all pass through `take`.
+//
+// Two places in a run are kept. `head` is where the clock stands: text after it is faded and the
+// gauges show the figures recorded there. `cursor` is the round whose tree is drawn. Stepping and
+// playing move both; choosing a token in the text moves the cursor alone.
+const Store = (() => {
+  function empty() {
+    return {
+      run: null, source: null, started: null, rounds: [], layouts: [], lines: [], finished: null,
+      head: -1, cursor: -1, peek: null, follow: true, phase: "idle", note: "", fraction: null,
+      pace: null,
+    };
+  }
+
+  // Fold one frame into the state. Returns {reset, added} so that drawing can append.
+  function take(state, frame) {
+    let reset = false;
+    const before = state.rounds.length;
+    if (frame.pace) state.pace = frame.pace;
+    if (frame.source === "live") {
+      Object.assign(state, { phase: frame.phase, note: frame.note, fraction: frame.fraction });
+    }
+    frame.events.forEach((event, i) => {
+      if (event.event === "run_started") {
+        reset = true;
+        Object.assign(state, empty(), {
+          run: frame.run, source: frame.source, started: event, pace: frame.pace || state.pace,
+          phase: frame.source === "live" ? "prefill" : frame.source, follow: frame.source === "live",
+        });
+      }
+      if (state.run !== frame.run || !fits(state, event)) return;
+      state.lines.push(event);
+      if (event.event === "round") addRound(state, event, frame.layouts[i]);
+      if (event.event === "run_finished") {
+        state.finished = event;
+        if (state.source === "live") state.phase = `done_${event.reason}`;
+      }
+    });
+    if (frame.source !== "live" && reset) goTo(state, opening(state), state.rounds.length - 1);
+    return { reset, added: state.rounds.length - (reset ? 0 : before) };
+  }
+
+  // A frame that comes twice (the browser keeps the last one) must not count twice.
+  function fits(state, event) {
+    if (event.event === "round") return event.index === state.rounds.length;
+    if (event.event === "run_finished") return !state.finished;
+    return true;
+  }
+
+  function addRound(state, round, layout) {
+    state.rounds.push(round);
+    state.layouts.push(layout);
+    if (state.source === "live") {
+      state.phase = "running";
+      if (state.follow) state.cursor = state.rounds.length - 1;
+      state.head = state.rounds.length - 1;
+    }
+  }
+
+  // A recorded run opens on its first long jump: that shows at a glance what the page is about.
+  function opening(state) {
+    const jumps = state.rounds.map((r) => (r.decision === "accepted" && r.forks.length > 1 ? r.committed.length : 0));
+    return Math.max(0, jumps.indexOf(Math.max(...jumps, 0)));
+  }
+
+  const clamp = (state, i) => Math.max(0, Math.min(state.rounds.length - 1, i));
+
+  function goTo(state, cursor, head) {
+    state.cursor = clamp(state, cursor);
+    state.head = clamp(state, head);
+    state.peek = null;
+  }
+
+  const isLive = (state) => state.source === "live" && !state.finished && ["prefill", "running", "stopping"].includes(state.phase);
+  const atEnd = (state) => state.head >= state.rounds.length - 1;
+  const shown = (state) => (state.peek === null ? state.cursor : state.peek);
+
+  // The figures to show: the whole run's once it is over, else those recorded at the head.
+  function figures(state) {
+    if (state.finished && atEnd(state)) return state.finished.metrics;
+    return state.head >= 0 ? state.rounds[state.head].running : {};
+  }
+
+  return { empty, take, goTo, clamp, isLive, atEnd, shown, figures };
+})();

@@ -1,0 +1,193 @@
+// The view: builds the panels, folds frames into the state, and draws what changed.
+const View = (() => {
+  const { el } = Format;
+  const root = element.querySelector(".spork-view");
+  const state = Store.empty();
+  let asked = null;
+
+  const panel = (name, title, ...head) => {
+    const heading = el("h2", { id: `sp-${name}-title` }, title);
+    const header = el("header", { class: "sp-panel-head" }, heading, ...head);
+    const node = el("section", { class: `sp-panel is-${name}`, "aria-labelledby": heading.id }, header);
+    root.append(node);
+    return { node, heading };
+  };
+  const legend = (kinds) => el("ul", { class: "sp-legend" }, ...kinds.map((kind) =>
+    el("li", { class: `is-${kind}` }, el("i", { "aria-hidden": "true" }, Inspector.STATUS[kind]), el("span", {}, TEXT[`legend_${kind}`]))));
+
+  const status = el("p", { class: "sp-status" });
+  const said = el("p", { class: "sp-said", role: "status", "aria-live": "polite" });
+  root.append(el("div", { class: "sp-status-row" }, status), said);
+  const say = (words) => { said.textContent = words; };
+
+  const textPart = panel("text", TEXT.text_title, legend(["accepted", "bonus", "fallback"]));
+  const gaugePart = panel("gauges", TEXT.gauges_title);
+  const chip = el("span", { class: "sp-chip" });
+  const reason = el("p", { class: "sp-reason" });
+  const treePart = panel("tree", "", chip, reason);
+  const transportBox = el("div", { class: "sp-transport" });
+  const stripPart = panel("rounds", TEXT.strip_title, el("p", { class: "sp-panel-note" }, TEXT.strip_help));
+
+  const text = TextPanel.mount(textPart.node, { peek, choose, step });
+  const gauges = Gauges.mount(gaugePart.node);
+  const tree = Tree.mount(treePart.node, (round, index, aloud) => inspector.node(round, index, aloud));
+  const inspector = Inspector.mount(treePart.node, say);
+  const strip = Strip.mount(stripPart.node, { scrub, step, redrawn: () => strip.update(state, false) });
+  stripPart.node.append(transportBox);
+  const transport = Transport.mount(transportBox, { step, advance, rewind, follow, save, load });
+  const drawTree = Pacing.create(tree.draw);
+
+  // ---- what the visitor does --------------------------------------------------------------
+
+  function goTo(cursor, head, aloud) {
+    if (state.rounds.length === 0) return;
+    if (Store.isLive(state)) state.follow = false;
+    Store.goTo(state, cursor, Store.isLive(state) ? state.rounds.length - 1 : head);
+    render(false);
+    text.reveal(state.cursor);
+    if (aloud) sayRound();
+  }
+  function scrub(round) { transport.pause(); goTo(round, round, false); }
+  function step(by) {
+    transport.pause();
+    const next = by === Infinity ? state.rounds.length - 1 : by === -Infinity ? 0 : state.cursor + by;
+    goTo(next, next, true);
+  }
+  function choose(round) { goTo(round, state.head, true); }
+  function peek(round) {
+    if (state.peek === round || (round !== null && round >= state.rounds.length)) return;
+    state.peek = round;
+    render(false);
+  }
+  function advance() {
+    if (Store.atEnd(state) || Store.isLive(state)) return false;
+    goTo(state.head + 1, state.head + 1, false);
+    return !Store.atEnd(state);
+  }
+  // Playing starts where the clock stands, or over again when it stands at the end.
+  function rewind() {
+    if (Store.isLive(state) || state.rounds.length === 0) return false;
+    if (Store.atEnd(state)) goTo(0, 0, false);
+    return true;
+  }
+  function follow() {
+    state.follow = !state.follow;
+    if (state.follow) Store.goTo(state, state.rounds.length - 1, state.rounds.length - 1);
+    render(false);
+  }
+  // The events exactly as they came, one a line: the file `spork.events` reads.
+  function save() {
+    const lines = state.lines.map((event) => JSON.stringify(event)).join("\n");
+    const link = el("a", { download: `spork-${state.source}.jsonl` });
+    link.href = URL.createObjectURL(new Blob([`${lines}\n`], { type: "application/jsonl" }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+  function load() {
+    const input = document.querySelector("#spork-upload input[type=file], input#spork-upload, #spork-upload");
+    if (input) input.click();
+  }
+
+  // ---- drawing ----------------------------------------------------------------------------
+
+  function render(fresh) {
+    const live = Store.isLive(state);
+    text.update(state, fresh);
+    gauges.update(state);
+    strip.update(state, fresh);
+    transport.update(state);
+    const round = state.rounds[Store.shown(state)] || null;
+    tree.show(round, round ? state.layouts[Store.shown(state)] : null);
+    drawRoundHead(round, live);
+    if (!live || !state.follow) inspector.round(round);
+    drawTree(live && state.follow && !fresh ? state.pace : null);
+    Format.write(status, statusWords());
+  }
+
+  function drawRoundHead(round, live) {
+    const n = round ? round.index + 1 : 0;
+    const words = live ? TEXT.tree_title_live : TEXT.tree_title;
+    Format.write(treePart.heading, round ? Format.fill(words, { n, total: state.rounds.length }) : TEXT.no_rounds);
+    chip.hidden = reason.hidden = !round;
+    if (!round) return;
+    const glyph = Inspector.STATUS[round.decision === "accepted" ? "accepted" : "fallback"];
+    Format.write(chip, `${glyph} ${TEXT[`chip_${round.decision}`]} · ${Format.tokens(round.committed.length)}`);
+    chip.className = `sp-chip is-${round.decision}`;
+    Format.write(reason, round.reason);
+  }
+
+  function statusWords() {
+    if (asked) return asked === "loading" && state.note ? state.note : TEXT[asked];
+    const values = { prompt: state.started ? state.started.prompt : "", message: (state.finished && state.finished.message) || "" };
+    return Format.fill(TEXT[state.phase] || "", values);
+  }
+
+  function sayRound() {
+    const round = state.rounds[state.cursor];
+    say(Format.fill(TEXT.said_round, {
+      n: round.index + 1, decision: TEXT[`chip_${round.decision}`], tokens: Format.tokens(round.committed.length), reason: round.reason,
+    }));
+  }
+
+  function sayDone() {
+    const figures = state.finished.metrics;
+    say(Format.fill(TEXT.said_done, {
+      how: statusWords(), tokens: Format.tokens(state.finished.token_ids.length), rounds: state.finished.rounds, rate: Format.number(figures.tokens_per_s, 1),
+    }));
+  }
+
+  // ---- frames -----------------------------------------------------------------------------
+
+  function take(frame) {
+    const wasFinished = Boolean(state.finished);
+    if (frame.source === "live") window.sporkRun = frame.run;
+    const change = Store.take(state, frame);
+    if (frame.source === "live" && asked !== "stopping") asked = state.run === frame.run ? null : frame.phase;
+    if (change.reset) begin();
+    if (state.finished && (!wasFinished || change.reset) && state.source === "live") end();
+    render(change.reset);
+    if (state.finished && !wasFinished && state.source === "live") sayDone();
+  }
+
+  function begin() {
+    transport.pause();
+    tree.expect(state.started.config.k || 1);
+    gauges.notes(state);
+    busy(state.source === "live" && !state.finished);
+    window.dispatchEvent(new CustomEvent("spork:source", { detail: state.source }));
+  }
+
+  function end() {
+    asked = null;
+    busy(false);
+    state.cursor = Math.min(state.cursor, state.rounds.length - 1);
+  }
+
+  function busy(is) {
+    document.body.classList.toggle("spork-busy", is);
+  }
+
+  function outcome(name, words) {
+    window.addEventListener(`spork:${name}`, () => { words(); render(false); });
+  }
+  outcome("pending", () => { asked = "pending"; window.sporkRun = ""; transport.pause(); busy(true); });
+  outcome("stopping", () => { asked = "stopping"; });
+  outcome("ended", () => {
+    if (asked === "pending" || asked === "waiting" || asked === "loading" || asked === "stopping") asked = null;
+    if (Store.isLive(state)) state.phase = "stopped";
+    busy(false);
+  });
+  outcome("failed", () => {
+    asked = Store.isLive(state) && window.sporkRun === state.run ? null : "failed";
+    if (Store.isLive(state)) state.phase = "broken";
+    busy(false);
+  });
+
+  watch("value", () => props.value && take(JSON.parse(props.value)));
+  if (props.value) take(JSON.parse(props.value));
+  else render(true);
+  const repaint = () => { tree.repaint(); strip.repaint(); };
+  new MutationObserver(repaint).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+  PlotlySource.load(FACTS.plotly).then(tree.ready, tree.failed);
+  return { state };
+})();

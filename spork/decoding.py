@@ -1,0 +1,241 @@
+"""Decoding: the rounds of one run, from the first prefill chunk to the last token."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Iterator, Sequence
+
+import torch
+
+from .clock import PhaseClock
+from .config import SporkConfig
+from .events import FinishReason, Fork, Node, Round, RunFinished, Status
+from .metrics import Meter, peak_memory_bytes
+from .models import LoadedModel
+from .proposers import Proposer
+from .round_context import RoundContext
+from .runner import ModelRunner
+from .sampling import TokenLaw
+from .selection import Choice, select
+from .states import NodeStates
+from .text import OutputText, token_label
+from .tree import ROOT, ForkTree
+from .verifiers import Verdict, Verifier
+from .verifiers.early_layers import fork_path
+
+
+@dataclass
+class Committed:
+    """What of a round's block survived the stop rules: tokens, their text, how each came."""
+
+    tokens: list[int]
+    pieces: list[str]
+    statuses: list[Status]
+    reason: FinishReason | None = None
+
+
+class Decoding:
+    """State of one run. `proposer` None decodes one token a round (the plain baseline)."""
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        runner: ModelRunner,
+        proposer: Proposer | None,
+        verifier: Verifier,
+        config: SporkConfig,
+        prompt: Sequence[int],
+        reference: dict[str, Any] | None,
+    ):
+        self._loaded, self._runner = loaded, runner
+        self._proposer, self._verifier, self._config = proposer, verifier, config
+        self._text = list(prompt)  # prompt and output; the last token is the root
+        self._prompt_tokens = len(prompt)
+        self._output = OutputText(loaded.tokenizer, config.stop)
+        self._paired = bool(reference and reference.get("paired"))
+        self._meter = Meter(reference["tokens_per_s"] if reference else None)
+        self._law = TokenLaw(config, penalty_in_force(config, loaded.model))
+        self._labels: dict[int, str] = {}
+        self._tau = config.tau
+
+    def events(self, cancel: threading.Event | None) -> Iterator[Round | RunFinished]:
+        """Rounds until something ends the run, then RunFinished."""
+        reason = self._limit_reached()
+        if reason is None:
+            self._prefill()
+        while reason is None:
+            if cancel is not None and cancel.is_set():
+                reason = "cancelled"
+                break
+            event, reason = self._round()
+            yield event
+        yield self._finished(reason)
+
+    @torch.inference_mode()
+    def _prefill(self) -> None:
+        room = min(self._config.max_new_tokens, self._loaded.context_length - len(self._text))
+        scratch = self._config.k * (self._config.m + 1) + 1
+        self._runner.reset(len(self._text) + room + scratch)
+        if self._proposer is not None:
+            self._proposer.begin(self._text)
+        wants_logits = self._proposer is not None and self._proposer.wants_prompt_logits
+        for chunk, output in self._runner.prefill(self._text[:-1], logits=wants_logits):
+            if wants_logits:
+                self._proposer.saw(chunk, output.logits)
+
+    def _room(self) -> int:
+        """Tokens that may still be committed."""
+        budget = self._config.max_new_tokens - (len(self._text) - self._prompt_tokens)
+        return min(budget, self._loaded.context_length - len(self._text))
+
+    def _limit_reached(self) -> FinishReason | None:
+        if len(self._text) - self._prompt_tokens >= self._config.max_new_tokens:
+            return "length"
+        return "context" if len(self._text) >= self._loaded.context_length else None
+
+    @torch.inference_mode()
+    def _round(self) -> tuple[Round, FinishReason | None]:
+        clock = PhaseClock(self._runner.device)
+        root = self._text[-1]
+        tree = ForkTree.rooted(root)
+        states = NodeStates(self._runner, tree, self._text, self._verifier.tap)
+        # Near a limit the tree shrinks: a bonus token needs room too.
+        room = self._room() - (1 if self._verifier.gives_bonus else 0)
+        depth = min(self._config.m + 1, room)
+        context = RoundContext(
+            self._text, self._config.k, depth, self._tau, states, tree, self._law, self._loaded.end_tokens
+        )
+        clock.enter("propose")
+        if self._proposer is not None:
+            self._proposer.propose(context)
+        clock.enter("verify")
+        verdict = self._verifier.verify(context)
+        clock.enter("select")
+        choice = select(tree, verdict, self._tau, self._quoted)
+        states.keep(choice.path)
+        clock.enter("other")
+        committed = self._commit(tree, choice)
+        self._learn(states, choice, committed)
+        self._law.forget_before(len(self._text))
+        # Drawing data is made on the clock too: it is part of what a round costs here.
+        nodes = self._nodes(tree, verdict, choice, committed)
+        forks = [
+            Fork(fork_path(tree, fork) if fork not in choice.path else self._fork_through(tree, choice.path), score)
+            for fork, score in zip(tree.children(ROOT), verdict.fork_scores)
+        ]
+        clock_s = self._meter.seconds
+        index = self._meter.rounds
+        ms = clock.stop()
+        self._meter.add_round(
+            committed=len(committed.tokens), accepted=choice.decision == "accepted",
+            accepted_depth=len(choice.path), drafted_depth=tree.depth, ms=ms,
+        )
+        event = Round(
+            index=index, clock_s=clock_s, k=self._config.k, m=self._config.m, tau=self._tau,
+            root_id=root, root_text=self._label(root), nodes=nodes, forks=forks,
+            decision=choice.decision, chosen=choice.fork, reason=choice.reason,
+            committed=committed.tokens, pieces=committed.pieces, statuses=committed.statuses,
+            text="".join(committed.pieces), ms=ms, running=self._meter.running(),
+        )
+        return event, committed.reason
+
+    def _commit(self, tree: ForkTree, choice: Choice) -> Committed:
+        """Append the block token by token, cutting it at the first thing that ends the run."""
+        block: list[tuple[int, Status]] = [(tree.tokens[n], "accepted") for n in choice.path]
+        if choice.next_token is not None:
+            block.append((choice.next_token, "bonus" if choice.path else "fallback"))
+        done = Committed([], [], [])
+        for token, status in block:
+            piece, stopped = self._output.push(token)
+            self._text.append(token)
+            done.tokens.append(token)
+            done.pieces.append(piece)
+            done.statuses.append(status)
+            if stopped:
+                done.reason = "stop"
+            elif token in self._loaded.end_tokens:
+                done.reason = "eos"
+            else:
+                done.reason = self._limit_reached()
+            if done.reason:
+                break
+        if done.reason in ("eos", "length", "context"):
+            done.pieces[-1] += self._output.finish()
+        return done
+
+    def _learn(self, states: NodeStates, choice: Choice, committed: Committed) -> None:
+        """Show the proposer what the model said and what was kept; the chosen path last, so it wins."""
+        if self._proposer is None:
+            return
+        kept = {ROOT, *choice.path}
+        for full_pass in states.full_passes:
+            order = sorted(range(len(full_pass.tokens)), key=lambda row: full_pass.nodes[row] in kept)
+            tokens = [full_pass.tokens[row] for row in order]
+            self._proposer.saw(tokens, full_pass.output.logits[order])
+        self._proposer.committed(committed.tokens)
+
+    def _nodes(self, tree: ForkTree, verdict: Verdict, choice: Choice, committed: Committed) -> list[Node]:
+        accepted = set(choice.path[: len(committed.tokens)])
+        nodes = [
+            Node(
+                id=n, parent=tree.parents[n], depth=tree.depths[n], rank=tree.ranks[n], token_id=tree.tokens[n],
+                text=self._label(tree.tokens[n]), draft_p=tree.draft_p[n], score=verdict.node_scores[n],
+                status="accepted" if n in accepted else "rejected",
+            )
+            for n in range(1, len(tree))
+        ]
+        if choice.next_token is not None and len(committed.tokens) > len(choice.path):
+            self._add_own_token(tree, choice, nodes)
+        return nodes
+
+    def _add_own_token(self, tree: ForkTree, choice: Choice, nodes: list[Node]) -> None:
+        """Show the bonus or fallback token: a node of its own, or the drafted one that carries it."""
+        end = choice.path[-1] if choice.path else ROOT
+        status: Status = "bonus" if choice.path else "fallback"
+        drafted = tree.child(end, choice.next_token)
+        if drafted is not None:
+            nodes[drafted - 1].status = status
+            return
+        nodes.append(
+            Node(
+                id=len(tree), parent=end, depth=tree.depths[end] + 1, rank=len(tree.children(end)),
+                token_id=choice.next_token, text=self._label(choice.next_token),
+                draft_p=None, score=None, status=status,
+            )
+        )
+
+    @staticmethod
+    def _fork_through(tree: ForkTree, path: list[int]) -> list[int]:
+        """The accepted fork's path: what was accepted, and on to the deepest node below it."""
+        return fork_path(tree, path[-1])
+
+    def _finished(self, reason: FinishReason) -> RunFinished:
+        if reason == "cancelled":
+            self._output.finish()
+        return RunFinished(
+            reason=reason,
+            text=self._output.text,
+            token_ids=list(self._output.token_ids),
+            prompt_tokens=self._prompt_tokens,
+            rounds=self._meter.rounds,
+            metrics=self._meter.final(
+                peak_memory_bytes=peak_memory_bytes(self._runner.device), paired=self._paired, parity=None
+            ),
+        )
+
+    def _label(self, token: int) -> str:
+        if token not in self._labels:
+            self._labels[token] = token_label(self._loaded.tokenizer, token)
+        return self._labels[token]
+
+    def _quoted(self, token: int) -> str:
+        return f"“{self._label(token).replace(chr(10), '↵')}”"
+
+
+def penalty_in_force(config: SporkConfig, model: torch.nn.Module) -> float:
+    """The repetition penalty of this run: the config's, else the model's own, as transformers does."""
+    if config.repetition_penalty is not None:
+        return config.repetition_penalty
+    own = getattr(model.generation_config, "repetition_penalty", None)
+    return float(own) if own is not None else 1.0

@@ -1,0 +1,152 @@
+"""The engine: prompt in, events out.
+
+The contract: `run` checks everything before any work, then yields RunStarted, a Round at a time,
+and RunFinished. It holds no page and no file. Time spent in the consumer between events is not on
+the clock. Whatever happens, the cache is emptied at the end and nothing is left on the model.
+"""
+
+from __future__ import annotations
+
+import platform
+import threading
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any, Iterator, Sequence
+
+import torch
+
+from .config import SporkConfig
+from .decoding import Decoding
+from .errors import ConfigError, SporkError
+from .events import Round, RunFinished, RunStarted
+from .lens import find_lens
+from .models import LoadedModel
+from .parts import ModelParts
+from .prompting import encode_prompt
+from .proposers import PROPOSERS, Proposer
+from .runner import ModelRunner
+from .self_check import check_tree_attention
+from .verifiers import VERIFIERS, Verifier
+
+#: What the reference rate is timed on when a model loads: short, plain, the same for every model.
+REFERENCE_PROMPT = "Tell me about the sea."
+REFERENCE_TOKENS = 32
+
+
+class Engine:
+    """One model, ready to decode one text at a time.
+
+    Raises ModelError when the model cannot be run this way (see runner.refuse_unsupported).
+    """
+
+    def __init__(self, loaded: LoadedModel):
+        self.loaded = loaded
+        self.runner = ModelRunner(loaded.model)
+        check_tree_attention(self.runner)
+        self.parts = ModelParts(loaded.name, self.runner, find_lens(loaded.name, loaded.model))
+        #: Greedy rate on REFERENCE_PROMPT, or None before `warm_up`.
+        self.reference: dict[str, Any] | None = None
+        self._busy = threading.Lock()
+
+    def warm_up(self) -> None:
+        """Run once so that first-use costs are paid, then time greedy on a fixed prompt (a second or two)."""
+        greedy = replace(SporkConfig(), max_new_tokens=REFERENCE_TOKENS)
+        ids = self.encode(REFERENCE_PROMPT, raw=False)
+        for _ in range(2):
+            *_, finished = self.run_ids(ids, greedy, plain=True)
+        rate = finished.metrics["tokens_per_s"]
+        self.reference = {"tokens_per_s": rate, "paired": False} if rate else None
+
+    def check(self, prompt: str, config: SporkConfig, *, raw: bool = False) -> None:
+        """Raise SporkError for anything that would stop `run` from starting. Runs no model."""
+        self._parts_of_run(config)
+        self.encode(prompt, raw=raw)
+
+    def encode(self, prompt: str, *, raw: bool) -> list[int]:
+        """Token ids of a prompt. Raises ConfigError when it is empty or fills the context."""
+        if not isinstance(prompt, str) or not prompt.strip():
+            raise ConfigError("the prompt is empty; write something to continue from")
+        ids = encode_prompt(self.loaded, prompt, raw)
+        limit = self.loaded.context_length
+        if len(ids) >= limit:
+            raise ConfigError(f"the prompt is {len(ids)} tokens; {self.loaded.name} has room for {limit - 1} at most")
+        return ids
+
+    def run(
+        self, prompt: str, config: SporkConfig, *, raw: bool = False, cancel: threading.Event | None = None
+    ) -> Iterator[RunStarted | Round | RunFinished]:
+        """Decode a prompt. Raises SporkError at once, before the first event, for bad input.
+
+        `cancel`, once set, ends the run after the round in progress, with reason "cancelled".
+        `raw` continues the text as it stands instead of answering it as a chat message.
+        """
+        parts = self._parts_of_run(config)
+        ids = self.encode(prompt, raw=raw)
+        return self._guarded(parts, ids, config, prompt, cancel, self.reference)
+
+    def run_ids(
+        self,
+        ids: Sequence[int],
+        config: SporkConfig,
+        *,
+        plain: bool = False,
+        prompt: str = "",
+        reference: dict[str, Any] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Iterator[RunStarted | Round | RunFinished]:
+        """Decode from token ids. `plain` decodes one token a pass: the engine's own greedy, or plain
+        sampling at temperature > 0, in the same loop that speculation uses."""
+        parts = (None, self._verifier("exact", config)) if plain else self._parts_of_run(config)
+        return self._guarded(parts, ids, config, prompt, cancel, reference)
+
+    def close(self) -> None:
+        """Give back the cache's memory."""
+        self.runner.close()
+
+    def _parts_of_run(self, config: SporkConfig) -> tuple[Proposer, Verifier]:
+        proposer = PROPOSERS[config.proposer](config, self.parts)
+        return proposer, self._verifier(config.verifier, config)
+
+    def _verifier(self, name: str, config: SporkConfig) -> Verifier:
+        return VERIFIERS[name](config, self.parts)
+
+    def _guarded(
+        self,
+        parts: tuple[Proposer | None, Verifier],
+        ids: Sequence[int],
+        config: SporkConfig,
+        prompt: str,
+        cancel: threading.Event | None,
+        reference: dict[str, Any] | None,
+    ) -> Iterator[RunStarted | Round | RunFinished]:
+        if not self._busy.acquire(blocking=False):
+            raise SporkError("this engine is busy with another run; wait for it to end")
+        try:
+            yield self._started(ids, config, prompt, reference)
+            decoding = Decoding(self.loaded, self.runner, *parts, config, ids, reference)
+            yield from decoding.events(cancel)
+        finally:
+            self.runner.cache.clear()
+            self._busy.release()
+
+    def _started(
+        self, ids: Sequence[int], config: SporkConfig, prompt: str, reference: dict[str, Any] | None
+    ) -> RunStarted:
+        return RunStarted(
+            config=config.to_dict(),
+            model=self.loaded.name,
+            device=str(self.loaded.device),
+            dtype=str(self.loaded.dtype).removeprefix("torch."),
+            versions={"python": platform.python_version(), "torch": torch.__version__, "transformers": version("transformers")},
+            machine=machine_name(self.loaded.device),
+            prompt=prompt,
+            prompt_tokens=len(ids),
+            reference=reference,
+        )
+
+
+def machine_name(device: torch.device) -> str:
+    """What the figures were measured on, in words: the GPU's name, or the CPU's threads."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{torch.get_num_threads()} CPU threads, {platform.machine()}"

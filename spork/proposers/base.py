@@ -1,0 +1,40 @@
+"""The proposer interface: how a guess at the next tokens is made."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Sequence
+
+import torch
+
+from ..config import SporkConfig
+from ..parts import ModelParts
+from ..round_context import RoundContext
+
+
+class Proposer:
+    """Grows the tree of a round. One instance serves one run.
+
+    A subclass is one file with `name`, a one-line `summary` for menus, and `propose`; listing it
+    in `proposers/__init__.py` is all it takes to appear on the page and the command line.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    #: Ask the engine for logits at every prompt position, through `saw`.
+    wants_prompt_logits: ClassVar[bool] = False
+
+    def __init__(self, config: SporkConfig, parts: ModelParts):
+        """Raises ConfigError for what this model cannot do."""
+
+    def begin(self, prompt: Sequence[int]) -> None:
+        """A new text starts with these tokens."""
+
+    def saw(self, tokens: Sequence[int], logits: torch.Tensor) -> None:
+        """The model ran: after `tokens[i]` it gave `logits[i]` ([n, vocab], raw)."""
+
+    def committed(self, tokens: Sequence[int]) -> None:
+        """These tokens were appended to the text."""
+
+    def propose(self, context: RoundContext) -> None:
+        """Add at most `context.k` forks of at most `context.depth` tokens to `context.tree`."""
+        raise NotImplementedError

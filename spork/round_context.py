@@ -1,0 +1,46 @@
+"""RoundContext: what a proposer and a verifier may know and ask in one round."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import torch
+
+from .sampling import TokenLaw
+from .states import NodeStates
+from .tree import ROOT, ForkTree
+
+
+class RoundContext:
+    """One round's tree and the model's view of it.
+
+    `committed` is prompt and output so far; its last token is the root. `k` and `depth` bound the
+    tree: children of the root, drafted tokens on a path (M + 1, or less near a limit).
+    """
+
+    def __init__(
+        self, committed: Sequence[int], k: int, depth: int, tau: float,
+        states: NodeStates, tree: ForkTree, law: TokenLaw, end_tokens: frozenset[int],
+    ):
+        self.committed, self.k, self.depth, self.tau = committed, k, depth, tau
+        self.states, self.tree, self.law, self.end_tokens = states, tree, law, end_tokens
+        self._processed: dict[int, torch.Tensor] = {}
+
+    def processed(self, nodes: Sequence[int]) -> torch.Tensor:
+        """Processed next-token logits [n, vocab] of nodes; runs the model where it has not run."""
+        self.states.run(nodes)
+        missing = [n for n in nodes if n not in self._processed]
+        if missing:
+            prefixes = [[*self.committed, *self.tree.path_tokens(n)] for n in missing]
+            rows = self.law.process(self.states.logits(missing), prefixes)
+            self._processed.update(zip(missing, rows))
+        return torch.stack([self._processed[n] for n in nodes])
+
+    def ranked(self, nodes: Sequence[int]) -> torch.Tensor:
+        """What the model's own token after each node is the argmax of [n, vocab]."""
+        positions = [len(self.committed) + self.tree.depths[n] for n in nodes]
+        return self.law.rank(self.processed(nodes), positions)
+
+    def own_token(self) -> int:
+        """The token the model itself would commit after the root."""
+        return int(self.ranked([ROOT])[0].argmax())

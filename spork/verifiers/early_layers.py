@@ -1,0 +1,105 @@
+"""The article's plan A: judge a fork by the model's first N layers, in context.
+
+The states after layer N exist already where proposing ran the model, so scoring such a tree is
+free; a tree drafted without the model costs N/L of a pass. A token is judged at its parent, where
+it is predicted. Three fork features, each mapped to [0, 1] by a calibration fitted on held-out
+text (training/fit_lens.py), so that a score reads "how likely is this fork the model's own text":
+
+- `lens`: how far the fork's tokens fall below the favourite of lens + lm_head, log-ratio summed;
+- `cosine`: mean cosine between the state and the token's output embedding;
+- `norm`: L2 norm of the state at the fork's last scored position.
+
+Taking a fork on such a score changes the text.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from ..config import EARLY_SCORES, SporkConfig
+from ..errors import ConfigError
+from ..lens import LayerLens
+from ..parts import ModelParts
+from ..round_context import RoundContext
+from ..runner import ModelRunner
+from ..tree import ROOT, ForkTree
+from .base import Verdict, Verifier
+
+
+class EarlyLayers(Verifier):
+    name = "early-layers"
+    summary = "the first N layers' opinion through a fitted lens; changes the text"
+
+    def __init__(self, config: SporkConfig, parts: ModelParts):
+        if parts.lens is None:
+            raise ConfigError(
+                f"early-layers needs a lens fitted for {parts.name}: run `python -m spork fit-lens --model {parts.name}`, "
+                "or choose another verifier"
+            )
+        layers = config.layers if config.layers is not None else parts.lens.default_layers
+        if layers not in parts.lens.layers:
+            allowed = ", ".join(str(n) for n in sorted(parts.lens.layers))
+            raise ConfigError(f"the lens of {parts.name} was not fitted for {layers} layers; allowed: {allowed}")
+        self.tap = layers
+        self._lens = parts.lens.layers[layers]
+        self._kind = config.early_score
+        self._runner = parts.runner
+
+    def verify(self, context: RoundContext) -> Verdict:
+        tree = context.tree
+        own = context.own_token()
+        if len(tree) == 1:
+            return Verdict([None], [], {ROOT: own})
+        inner = sorted({tree.parents[n] for n in range(1, len(tree))})
+        context.states.run_early(inner)
+        judge = EarlyJudge(self._runner, self._lens, tree, inner, context.states.tapped(inner))
+        calibrate = self._lens.calibrations[self._kind]
+        forks = [fork_path(tree, fork) for fork in tree.children(ROOT)]
+        return Verdict(
+            node_scores=judge.node_scores(),
+            fork_scores=[calibrate(judge.feature(self._kind, path)) for path in forks],
+            own_tokens={ROOT: own},
+        )
+
+
+def fork_path(tree: ForkTree, fork: int) -> list[int]:
+    """The path a fork stands for: to its deepest node, the earliest added one among equals."""
+    return tree.path(max(tree.subtree(fork), key=lambda n: (tree.depths[n], -n)))
+
+
+class EarlyJudge:
+    """Features of a tree's forks from the states after N layers of its inner nodes.
+
+    Shared by the verifier and by the calibration, so that what is fitted is what is used.
+    """
+
+    def __init__(
+        self, runner: ModelRunner, lens: LayerLens, tree: ForkTree, inner: list[int], tapped: torch.Tensor
+    ):
+        """`tapped` [len(inner), width] are the states of the nodes `inner`."""
+        row = {node: i for i, node in enumerate(inner)}
+        rows = torch.tensor([row[tree.parents[n]] for n in range(1, len(tree))], device=tapped.device)
+        tokens = torch.tensor(tree.tokens[1:], device=tapped.device)
+        logits = runner.head(lens.final_state(tapped))
+        ratios = logits[rows, tokens] - logits.max(dim=-1).values[rows]
+        embeddings = runner.model.get_output_embeddings().weight[tokens]
+        cosines = torch.cosine_similarity(tapped[rows].float(), embeddings.float(), dim=-1)
+        norms = tapped.float().norm(dim=-1)[rows]
+        # By node, the root's place filled: one transfer each.
+        self._features = {
+            kind: [0.0, *values.tolist()]
+            for kind, values in zip(EARLY_SCORES, (ratios, cosines, norms), strict=True)
+        }
+
+    def node_scores(self) -> list[float | None]:
+        """By node, p(token) / max p through the lens, in [0, 1]; None for the root."""
+        return [None, *(min(1.0, math.exp(r)) for r in self._features["lens"][1:])]
+
+    def feature(self, kind: str, path: list[int]) -> float:
+        """The number a fork's score is calibrated from; `path` is its nodes, first token to last."""
+        values = [self._features[kind][n] for n in path]
+        if kind == "lens":
+            return sum(values)
+        return sum(values) / len(values) if kind == "cosine" else values[-1]

@@ -1,0 +1,1 @@
+"""SPORK's tests; they mirror spork/ and ui/."""

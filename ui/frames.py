@@ -1,0 +1,65 @@
+"""Frames: what the server sends the view, as JSON text.
+
+A frame is `{run, source, phase, note, fraction, pace, events, layouts}`. `events` are the engine's
+own, untouched, so that the page can save a trace as it came; `layouts[i]` belongs to `events[i]`
+and holds [depth, lane] for the root and every node of a round, or null for the other events.
+`source` is live, recorded or loaded. Live, replay and a loaded trace all arrive as frames.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Iterable
+
+from spork.errors import TraceError
+from spork.events import Round, dumps, parse_trace
+
+from .layout import round_layout
+from .live import Batch
+from .text import PAGE
+
+
+def frame(
+    run: str,
+    source: str,
+    events: Iterable[Any] = (),
+    phase: str = "running",
+    note: str = "",
+    fraction: float | None = None,
+    pace: Any = None,
+) -> str:
+    """One frame as JSON. Each event is serialised once, here."""
+    events = list(events)
+    layouts = [round_layout(event) if isinstance(event, Round) else None for event in events]
+    head = {
+        "run": run,
+        "source": source,
+        "phase": phase,
+        "note": note,
+        "fraction": fraction,
+        "pace": {"hz": pace.hz, "duty": pace.duty} if pace else None,
+        "layouts": layouts,
+    }
+    lines = ",".join(dumps(event) for event in events)
+    return f'{json.dumps(head, separators=(",", ":"))[:-1]},"events":[{lines}]}}'
+
+
+def batch_frame(run: str, batch: Batch) -> str:
+    """A live batch as a frame."""
+    return frame(run, "live", batch.events, batch.phase, batch.note, batch.fraction, batch.pace)
+
+
+def trace_frame(run: str, source: str, text: str) -> str:
+    """A whole trace as one frame. Raises TraceError."""
+    return frame(run, source, parse_trace(text), phase="done")
+
+
+def read_upload(path: str | Path) -> str:
+    """The text of an uploaded file. Raises TraceError, without naming where the server keeps it."""
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig")
+    except OSError:
+        raise TraceError(PAGE["trace_unreadable"]) from None
+    except UnicodeDecodeError:
+        raise TraceError(PAGE["trace_not_text"]) from None

@@ -1,0 +1,111 @@
+"""What the host decides: address, models on offer, limits. Read once, at start.
+
+Imports neither gradio nor torch, so `--help` and a bad option answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from dataclasses import dataclass, replace
+from typing import Mapping, NoReturn, Sequence
+
+DEVICES = "auto, cpu, cuda, cuda:N or mps"
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+_MODEL = re.compile(r"[\w.\-/~]+")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits and choices of this host. The first of `models` is the one a visitor starts with.
+
+    An empty `models` means the engine's default preset.
+    """
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+    root_path: str = ""
+    models: tuple[str, ...] = ()
+    device: str = "auto"
+    dtype: str = "auto"
+    max_prompt_chars: int = 8000
+    max_new_tokens: int = 1024
+    max_runs: int = 1
+    max_queue: int = 16
+    open: bool = False
+
+
+class _OneLineParser(argparse.ArgumentParser):
+    """Says what is wrong in one line and leaves with exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"app.py: {message}\n")
+
+
+def read_settings(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:
+    """Settings from command-line options; gradio's own variables give the address's defaults.
+
+    Leaves the process with exit code 2 and one line when an option is bad.
+    """
+    parser = _parser(environment)
+    options = vars(parser.parse_args(arguments))
+    return replace(Settings(), **options)
+
+
+def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    default = Settings()
+    parser = _OneLineParser(
+        prog="app.py",
+        description="The SPORK page: self-speculative fork decoding, live.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--host", default=environment.get("GRADIO_SERVER_NAME") or default.host, help="address to listen on")
+    # A default given as text goes through `type` as well, so a bad variable is reported like a bad option.
+    add("--port", type=_port, default=environment.get("GRADIO_SERVER_PORT") or None,
+        help="port to listen on; without it, the first free one from 7860")
+    add("--root-path", default=environment.get("GRADIO_ROOT_PATH") or default.root_path,
+        help="path the page is served under behind a proxy, such as /spork")
+    add("--models", type=_models, default=default.models, metavar="NAME[,NAME]",
+        help="models on offer: presets, Hub ids or folders; the first is the default")
+    add("--device", type=_device, default=default.device, help=DEVICES)
+    add("--dtype", choices=DTYPES, default=default.dtype, help="number format of the weights")
+    add("--max-prompt-chars", type=_count(1), default=default.max_prompt_chars, help="longest prompt, in characters")
+    add("--max-new-tokens", type=_count(1), default=default.max_new_tokens, help="most new tokens in a run")
+    add("--max-runs", type=_count(1), default=default.max_runs,
+        help="runs at the same time; each one holds its own copy of the model")
+    add("--max-queue", type=_count(0), default=default.max_queue, help="visitors who may wait")
+    add("--open", action="store_true", help="open the page in a browser on this machine")
+    return parser
+
+
+def _count(low: int):
+    def number(value: str) -> int:
+        if not value.isdecimal() or int(value) < low:
+            raise argparse.ArgumentTypeError(f"{value!r} is not a whole number of at least {low}")
+        return int(value)
+
+    return number
+
+
+def _port(value: str) -> int:
+    if not value.isdecimal() or not 0 < int(value) < 65536:
+        raise argparse.ArgumentTypeError(f"{value!r} is not a port; allowed: 1 to 65535")
+    return int(value)
+
+
+def _device(value: str) -> str:
+    if not _DEVICE.fullmatch(value):
+        raise argparse.ArgumentTypeError(f"{value!r} is not a device; allowed: {DEVICES}")
+    return value
+
+
+def _models(value: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in value.split(",") if name.strip())
+    bad = [name for name in names if not _MODEL.fullmatch(name)]
+    if bad or not names:
+        raise argparse.ArgumentTypeError(f"{(bad or [value])[0]!r} is not a preset, Hub id or folder")
+    return tuple(dict.fromkeys(names))
