@@ -136,8 +136,8 @@ fi
 
 install_requirements requirements.txt
 fetch_model || say "no model: the page opens on recorded runs"
-# A desktop gets the page opened in its browser; app.py knows the address.
+# On a desktop the page is opened in the browser; app.py knows its address.
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
-    export SPORK_OPEN_BROWSER="${SPORK_OPEN_BROWSER:-1}"
+    set -- --open "$@"
 fi
 exec .venv/bin/python app.py "$@"

@@ -25,7 +25,7 @@ class Knob:
 
     def check(self, name: str, value: Any) -> int | float:
         """Return `value` as int or float; raise ConfigError when it is not a number in range."""
-        allowed = f"allowed: {self._span()}"
+        allowed = f"allowed: {self.span}"
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise ConfigError(f"{name} must be a number, got {value!r}; {allowed}")
         if self.integer and value != int(value):
@@ -34,7 +34,8 @@ class Knob:
             raise ConfigError(f"{name} is {value:g}, out of range; {allowed}")
         return int(value) if self.integer else float(value)
 
-    def _span(self) -> str:
+    @property
+    def span(self) -> str:
         kind = "whole numbers from" if self.integer else "from"
         high = f"{self.high:.0f}" if self.integer else f"{self.high:g}"
         return f"{kind} {self.low:g} to {high}"
@@ -119,3 +120,13 @@ def _checked_stops(stops: Any) -> tuple[str, ...]:
     if isinstance(stops, str) or not all(isinstance(s, str) and s for s in stops):
         raise ConfigError("stop must be a list of non-empty strings")
     return tuple(stops)
+
+
+def check_prompt(prompt: object) -> None:
+    """Raise ConfigError for a prompt no model can continue: empty, or not valid text."""
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise ConfigError("the prompt is empty; write something to continue from")
+    try:
+        prompt.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ConfigError("the prompt is not valid Unicode text") from None

@@ -16,7 +16,7 @@ from .models import LoadedModel
 from .proposers import Proposer
 from .round_context import RoundContext
 from .runner import ModelRunner
-from .sampling import TokenLaw
+from .sampling import TokenLaw, penalty_in_force
 from .selection import Choice, select
 from .states import NodeStates
 from .text import OutputText, token_label
@@ -61,16 +61,22 @@ class Decoding:
 
     def events(self, cancel: threading.Event | None) -> Iterator[Round | RunFinished]:
         """Rounds until something ends the run, then RunFinished."""
-        reason = self._limit_reached()
-        if reason is None:
-            self._prefill()
+        reason, message = self._limit_reached(), None
+        prefilled = False
         while reason is None:
             if cancel is not None and cancel.is_set():
                 reason = "cancelled"
                 break
-            event, reason = self._round()
+            try:
+                if not prefilled:
+                    self._prefill()
+                    prefilled = True
+                event, reason = self._round()
+            except RuntimeError as error:  # the device's own: out of memory, a lost GPU
+                reason, message = "error", f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+                break
             yield event
-        yield self._finished(reason)
+        yield self._finished(reason, message)
 
     @torch.inference_mode()
     def _prefill(self) -> None:
@@ -99,7 +105,7 @@ class Decoding:
         clock = PhaseClock(self._runner.device)
         root = self._text[-1]
         tree = ForkTree.rooted(root)
-        states = NodeStates(self._runner, tree, self._text, self._verifier.tap)
+        states = NodeStates(self._runner, tree, self._text, self._verifier.taps)
         # Near a limit the tree shrinks: a bonus token needs room too.
         room = self._room() - (1 if self._verifier.gives_bonus else 0)
         depth = min(self._config.m + 1, room)
@@ -210,8 +216,8 @@ class Decoding:
         """The accepted fork's path: what was accepted, and on to the deepest node below it."""
         return fork_path(tree, path[-1])
 
-    def _finished(self, reason: FinishReason) -> RunFinished:
-        if reason == "cancelled":
+    def _finished(self, reason: FinishReason, message: str | None) -> RunFinished:
+        if reason in ("cancelled", "error"):
             self._output.finish()
         return RunFinished(
             reason=reason,
@@ -219,6 +225,7 @@ class Decoding:
             token_ids=list(self._output.token_ids),
             prompt_tokens=self._prompt_tokens,
             rounds=self._meter.rounds,
+            message=message,
             metrics=self._meter.final(
                 peak_memory_bytes=peak_memory_bytes(self._runner.device), paired=self._paired, parity=None
             ),
@@ -231,11 +238,3 @@ class Decoding:
 
     def _quoted(self, token: int) -> str:
         return f"“{self._label(token).replace(chr(10), '↵')}”"
-
-
-def penalty_in_force(config: SporkConfig, model: torch.nn.Module) -> float:
-    """The repetition penalty of this run: the config's, else the model's own, as transformers does."""
-    if config.repetition_penalty is not None:
-        return config.repetition_penalty
-    own = getattr(model.generation_config, "repetition_penalty", None)
-    return float(own) if own is not None else 1.0

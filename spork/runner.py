@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterator, Sequence
 
 import torch
@@ -25,12 +25,12 @@ class PassOutput:
     """What one pass over n rows computed; None where it was not asked for or not reached.
 
     `logits` [rows kept, vocab] float32, soft-caps and scales of the model's own head applied.
-    `tapped` [n, width]: the residual stream after `tap` layers.
+    `tapped[N]` [n, width]: the residual stream after the first N layers, for each N asked for.
     `final` [rows kept, width]: the input of lm_head, after the final norm.
     """
 
     logits: torch.Tensor | None = None
-    tapped: torch.Tensor | None = None
+    tapped: dict[int, torch.Tensor] = field(default_factory=dict)
     final: torch.Tensor | None = None
 
 
@@ -88,8 +88,8 @@ class ModelRunner:
         trunk: int,
         ancestors: Sequence[Sequence[int]],
         positions: Sequence[int] = (),
-        tap: int | None = None,
-        stop_after_tap: bool = False,
+        taps: Sequence[int] = (),
+        stop_after_taps: bool = False,
         keep_all: bool = True,
         want_final: bool = False,
     ) -> PassOutput:
@@ -97,9 +97,9 @@ class ModelRunner:
         rest are tree nodes and stay scratch.
 
         `ancestors[i]` holds the scratch slots that tree row i may see besides the committed
-        tokens, the trunk and itself; `positions[i]` its position. `tap` asks for the state after
-        that many layers; with `stop_after_tap` the later layers are not run, nothing is committed
-        and the rows' slots hold keys and values of the first `tap` layers only.
+        tokens, the trunk and itself; `positions[i]` its position. each N in `taps` asks for
+        the state after the first N layers; with `stop_after_taps` no layer after the last of them
+        is run, nothing is committed and the rows' slots hold nothing for those layers.
         `keep_all=False` computes logits for the last row only.
         """
         start = self.cache.cursor
@@ -117,29 +117,31 @@ class ModelRunner:
         }
         if not keep_all and self._limits_logits:
             kwargs["logits_to_keep"] = 1
-        output = self._call(kwargs, tap, stop_after_tap, keep_all, want_final)
-        if trunk and not stop_after_tap:
+        output = self._call(kwargs, taps, stop_after_taps, keep_all, want_final)
+        if trunk and not stop_after_taps:
             self.cache.commit(trunk)
         self.cache.cursor = start + len(tokens)
         return output
 
     def _call(
-        self, kwargs: dict[str, Any], tap: int | None, stop_after_tap: bool, keep_all: bool, want_final: bool
+        self, kwargs: dict[str, Any], taps: Sequence[int], stop_after_taps: bool, keep_all: bool, want_final: bool
     ) -> PassOutput:
         output = PassOutput()
 
-        def on_layer(module: Any, args: Any, result: Any) -> None:
+        def on_layer(count: int, result: Any) -> None:
             hidden = result[0] if isinstance(result, tuple) else result
-            output.tapped = hidden.reshape(-1, hidden.shape[-1])
-            if stop_after_tap:
+            output.tapped[count] = hidden.reshape(-1, hidden.shape[-1])
+            if stop_after_taps and count == max(taps):
                 raise _LeaveEarly
 
         def on_head(module: Any, args: Any) -> None:
             output.final = args[0].reshape(-1, args[0].shape[-1])
 
         with ExitStack() as hooks:
-            if tap is not None:
-                handle = self.layers[tap - 1].register_forward_hook(on_layer)
+            for count in taps:
+                handle = self.layers[count - 1].register_forward_hook(
+                    lambda module, args, result, count=count: on_layer(count, result)
+                )
                 hooks.callback(handle.remove)
             if want_final:
                 handle = self.model.get_output_embeddings().register_forward_pre_hook(on_head)

@@ -74,3 +74,10 @@ class TokenLaw:
         """Drop noise no later round can ask for."""
         for stale in [p for p in self._noise if p < position]:
             del self._noise[stale]
+
+def penalty_in_force(config: SporkConfig, model: torch.nn.Module) -> float:
+    """The repetition penalty of this run: the config's, else the model's own, as transformers does."""
+    if config.repetition_penalty is not None:
+        return config.repetition_penalty
+    own = getattr(model.generation_config, "repetition_penalty", None)
+    return float(own) if own is not None else 1.0

@@ -54,7 +54,7 @@ def _through_tree(runner: ModelRunner, text: list[int], vocab: int) -> torch.Ten
     runner.reset(64)
     for _ in runner.prefill(text[:-1], logits=False):
         pass
-    states = NodeStates(runner, tree, text, tap=None)
+    states = NodeStates(runner, tree, text)
     states.run(order)
     path = []
     node = ROOT

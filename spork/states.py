@@ -27,13 +27,13 @@ class FullPass:
 
 
 class NodeStates:
-    """Rows by node, for one round. `tap` is the layer whose states `tapped` will be asked for."""
+    """Rows by node, for one round. `taps` are the depths whose states `tapped` will be asked for."""
 
-    def __init__(self, runner: ModelRunner, tree: ForkTree, committed: Sequence[int], tap: int | None):
+    def __init__(self, runner: ModelRunner, tree: ForkTree, committed: Sequence[int], taps: Sequence[int] = ()):
         self.full_passes: list[FullPass] = []
-        self._runner, self._tree, self._committed, self._tap = runner, tree, committed, tap
+        self._runner, self._tree, self._committed, self._taps = runner, tree, committed, taps
         self._logits: dict[int, torch.Tensor] = {}
-        self._tapped: dict[int, torch.Tensor] = {}
+        self._tapped: dict[int, dict[int, torch.Tensor]] = {}
         self._slots: dict[int, int] = {}
         self._full_slots: dict[int, int] = {}
 
@@ -57,18 +57,17 @@ class NodeStates:
             trunk=len(trunk),
             ancestors=[self._visible(n) for n in branch],
             positions=[self._position(n) for n in branch],
-            tap=self._tap,
+            taps=self._taps,
         )
         self._full_slots.update({n: self._slots[n] for n in missing})
         self.full_passes.append(FullPass(tokens, row_nodes, output))
         for row, node in enumerate(row_nodes):
             if node is not None:
                 self._logits[node] = output.logits[row]
-                if output.tapped is not None:
-                    self._tapped[node] = output.tapped[row]
+                self._tapped[node] = {n: states[row] for n, states in output.tapped.items()}
 
     def run_early(self, nodes: Sequence[int]) -> None:
-        """One pass through the first `tap` layers only, over nodes no pass has tapped yet.
+        """One pass as deep as the deepest tap only, over nodes no pass has tapped yet.
 
         The root must have been run in full. The rows serve this round only: their later layers
         hold nothing, so such a node is run again if it is ever committed.
@@ -82,19 +81,19 @@ class NodeStates:
             trunk=0,
             ancestors=[self._visible(n) for n in missing],
             positions=[self._position(n) for n in missing],
-            tap=self._tap,
-            stop_after_tap=True,
+            taps=self._taps,
+            stop_after_taps=True,
         )
         for row, node in enumerate(missing):
-            self._tapped[node] = output.tapped[row]
+            self._tapped[node] = {n: states[row] for n, states in output.tapped.items()}
 
     def logits(self, nodes: Sequence[int]) -> torch.Tensor:
         """Raw next-token logits [n, vocab] float32 of nodes that have been run."""
         return torch.stack([self._logits[n] for n in nodes])
 
-    def tapped(self, nodes: Sequence[int]) -> torch.Tensor:
-        """States after the first `tap` layers [n, width], from whichever pass ran them."""
-        return torch.stack([self._tapped[n] for n in nodes])
+    def tapped(self, nodes: Sequence[int], layers: int) -> torch.Tensor:
+        """States after the first `layers` layers [n, width], from whichever pass ran them."""
+        return torch.stack([self._tapped[n][layers] for n in nodes])
 
     def keep(self, path: Sequence[int]) -> None:
         """Commit the keys and values of the path as far as they exist in every layer; drop the rest."""

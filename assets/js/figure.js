@@ -3,11 +3,11 @@
 //
 // Wide: depth runs left to right and lanes run down. Narrow: depth runs down and lanes across.
 const Figure = (() => {
-  const LANE_PX = 54, TOP_PX = 34, STEP_PX = 78, NARROW_BARS_PX = 96;
+  const LANE_PX = 60, TOP_PX = 36, STEP_PX = 78, NARROW_BARS_PX = 96;
   const SYMBOL = { accepted: "circle", rejected: "circle-open", bonus: "triangle-up", fallback: "diamond", root: "square" };
   const SIZE = { accepted: 19, rejected: 14, bonus: 19, fallback: 19, root: 17 };
   const EDGE = {
-    rejected: { width: 2, dash: "6px,5px" }, accepted: { width: 6, dash: "solid" },
+    rejected: { width: 2, dash: "6px,5px" }, accepted: { width: 7, dash: "solid" },
     bonus: { width: 4, dash: "2px,3px" }, fallback: { width: 4, dash: "10px,4px" },
   };
 
@@ -20,17 +20,17 @@ const Figure = (() => {
   }
 
   function height(lanes, depth, narrow) {
-    return narrow ? TOP_PX + NARROW_BARS_PX + (depth + 1) * STEP_PX : TOP_PX + Math.max(3, lanes) * LANE_PX + 14;
+    return narrow ? TOP_PX + NARROW_BARS_PX + (depth + 1) * STEP_PX : TOP_PX + Math.max(3, lanes) * LANE_PX;
   }
 
   // From parent to child: level at both ends, so that no edge crosses a label above a node.
   function edge(a, b) {
     if (a[1] === b[1]) return [a, b];
     const points = [a];
-    const bend = 0.46, steps = 8;
+    const bend = 0.52, steps = 14;
     for (let i = 0; i <= steps; i++) {
-      const t = i / steps, s = t * t * (3 - 2 * t);
-      points.push([a[0] + 0.06 + bend * t, a[1] + (b[1] - a[1]) * s]);
+      const t = i / steps, s = t * t * t * (t * (6 * t - 15) + 10);
+      points.push([a[0] + 0.04 + bend * t, a[1] + (b[1] - a[1]) * s]);
     }
     points.push(b);
     return points;
@@ -63,7 +63,7 @@ const Figure = (() => {
     const all = [{ status: "root", text: round.root_text }, ...round.nodes];
     const keep = all.map((node, i) => i).filter((i) => layout[i]);
     const label = (node) => {
-      const text = Format.plotly(Format.short(node.text, room.chars));
+      const text = Format.plotly(Format.short(node.text, node.status === "root" ? room.root : room.chars));
       return node.status === "rejected" ? text : `<b>${text}</b>`;
     };
     const depth = keep.map((i) => layout[i][0]), lane = keep.map((i) => layout[i][1]);
@@ -71,7 +71,7 @@ const Figure = (() => {
     return {
       type: "scatter", mode: "markers+text", hoverinfo: "none", cliponaxis: false,
       x: view.narrow ? lane : depth, y: view.narrow ? depth : lane, customdata: keep,
-      text: keep.map((i) => label(all[i])), textposition: view.narrow ? "middle right" : "top center",
+      text: keep.map((i) => label(all[i])), textposition: view.narrow ? "middle right" : status.map((s) => (s === "root" ? "middle left" : "top center")),
       textfont: { size: room.font, color: status.map((s) => (s === "rejected" ? view.colours.muted : view.colours.ink)) },
       marker: {
         symbol: status.map((s) => SYMBOL[s]), size: status.map((s) => SIZE[s]), opacity: 1,
@@ -94,8 +94,8 @@ const Figure = (() => {
       type: "bar", orientation: view.narrow ? "v" : "h", hoverinfo: "skip", cliponaxis: false,
       x: view.narrow ? lane : score, y: view.narrow ? score : lane,
       xaxis: view.narrow ? "x" : "x2", yaxis: view.narrow ? "y2" : "y",
-      width: 0.34, text, textposition: "outside", textangle: 0,
-      textfont: { size: view.narrow ? 12 : 15, color: won.map((w) => (w ? view.colours.ink : view.colours.muted)) },
+      width: 0.34, constraintext: "none", text, textposition: "outside", textangle: 0,
+      textfont: { size: view.narrow ? 12 : 16, color: won.map((w) => (w ? view.colours.ink : view.colours.muted)) },
       marker: {
         color: won.map((w) => (w ? view.colours.accepted : view.colours.hollow)),
         line: { width: 2, color: won.map((w) => (w ? view.colours.accepted : view.colours.rejected)) },
@@ -109,12 +109,13 @@ const Figure = (() => {
   });
 
   function build(round, layout, view) {
-    const { lanes, depth } = spots(layout);
-    const tall = height(Math.max(lanes, view.lanes || 0), depth, view.narrow);
-    const column = view.narrow ? view.width / (lanes + 0.4) : (view.width * 0.76) / (depth + 1);
+    const { lanes, depth: own } = spots(layout);
+    const depth = Math.max(own, view.columns || 0);
+    const tall = height(view.lanes || lanes, depth, view.narrow);
+    const column = view.narrow ? view.width / (lanes + 0.4) : (view.width * 0.76) / (depth + 1.3);
     const room = view.narrow
-      ? { font: 13, chars: Math.max(2, Math.floor((column - 16) / 7.6)) }
-      : { font: 16, chars: Math.max(4, Math.min(16, Math.floor((column * 0.92) / 9.6))) };
+      ? { font: 13, chars: Math.max(2, Math.floor((column - 26) / 8.6)), root: 12 }
+      : { font: 18, chars: Math.max(4, Math.min(14, Math.floor((column * 0.92) / 10.6))), root: Math.max(4, Math.min(10, Math.floor((column * 0.66) / 11))) };
     return {
       data: [...edges(round, layout, view), bars(round, layout, view), nodes(round, layout, view, room), ring(view)],
       layout: view.narrow ? narrowLayout(round, view, lanes, depth, tall) : wideLayout(round, view, lanes, depth, tall),
@@ -140,15 +141,14 @@ const Figure = (() => {
   const tauLabel = (round) => `<b>tau ${round.tau.toFixed(2)}</b>`;
 
   function wideLayout(round, view, lanes, depth, tall) {
-    // Lanes keep their height: a round with few forks stands at the top, not stretched.
-    const rows = (tall - TOP_PX) / LANE_PX;
-    const bottom = rows - 0.62;
+    // A round with fewer forks than K stands at the top, not stretched.
+    const bottom = Math.max(3, lanes, view.lanes) - 0.45;
     const hasBars = round.forks.length > 0;
     return {
       ...base(round, view, tall), margin: { l: 4, r: 4, t: TOP_PX, b: 0 },
-      xaxis: { ...quiet, domain: [0, 0.77], range: [-0.42, depth + 0.5], side: "top", ...depthTicks(depth) },
+      xaxis: { ...quiet, domain: [0, 0.76], range: [-0.8, depth + 0.5], side: "top", ...depthTicks(depth) },
       xaxis2: {
-        ...quiet, domain: [0.81, 0.97], range: [0, 1], side: "top", tickvals: [0, 0.5], ticktext: ["0", TEXT.col_score],
+        ...quiet, domain: [0.8, 0.93], range: [0, 1], side: "top", tickvals: [0, 0.5], ticktext: ["0", TEXT.col_score],
         visible: hasBars, anchor: "y",
       },
       yaxis: { ...quiet, range: [bottom, -0.62], showticklabels: false },

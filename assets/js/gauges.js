@@ -21,7 +21,6 @@ const Gauges = (() => {
       return { value, box: el("span", { class: "sp-cost-key" }, el("i", { class: `is-${name}` }), `${TEXT[`cost_${name}`]} `, value) };
     });
     const parity = el("p", { class: "sp-parity", hidden: true });
-    const notes = el("div", { class: "sp-run-notes" });
     parent.append(
       el("div", { class: "sp-figures-main" },
         el("div", { class: "sp-figure" }, el("span", { class: "sp-name" }, TEXT.rate), rate, meter, rateNote),
@@ -30,7 +29,7 @@ const Gauges = (() => {
       el("div", { class: "sp-cost" },
         el("div", { class: "sp-cost-head" }, el("span", { class: "sp-name" }, TEXT.cost), costNote),
         el("div", { class: "sp-cost-bar", "aria-hidden": "true" }, ...parts), el("div", { class: "sp-cost-keys" }, ...keys.map((k) => k.box))),
-      parity, notes);
+      parity);
 
     // The scale is set by the run's own peak and the reference, so the bar does not jump about.
     function scale(reference, value) {
@@ -90,10 +89,6 @@ const Gauges = (() => {
         const round = state.rounds[state.head];
         showCost(whole ? figures.ms_per_round : round && round.ms, whole);
         showParity(whole ? figures.parity : null);
-      },
-      // What this run's settings mean; changes once a run.
-      notes(state) {
-        notes.replaceChildren(...(state.started ? RunNotes.of(state.started.config) : []));
       },
     };
   }

@@ -57,8 +57,9 @@ const Masthead = (() => {
   new MutationObserver(label).observe(document.body, { attributes: true, attributeFilter: ["class"] });
 
   label();
-  source("");
-  window.addEventListener("spork:source", (event) => source(event.detail));
+  // The view may have said so before this part was there.
+  source(window.sporkSource);
+  window.addEventListener("spork:source", () => source(window.sporkSource));
   watch("value", () => props.value && show(JSON.parse(props.value)));
   if (props.value) show(JSON.parse(props.value));
   return { show };

@@ -11,7 +11,7 @@ const Notes = (() => {
     ];
     const lines = parts.filter(([, words]) => words).map(([name, words]) =>
       Format.el("p", { class: "sp-part" }, Format.el("b", {}, name), ` ${words}`));
-    box.replaceChildren(...lines, ...RunNotes.of(config));
+    box.replaceChildren(...lines, ...RunNotes.of(config, true));
   }
   window.addEventListener("spork:knobs", (event) => show(event.detail));
   show(FACTS.start);

@@ -1,34 +1,42 @@
 // Drawing must not slow the engine, which may share this machine's processors. A pacer draws on
 // animation frames only, never more often than `hz`, and rests after each drawing so long that
-// drawing takes at most the `duty` share of the time. Both come from the server.
+// drawing takes about the `duty` share of the time. Both come from the server.
 const Pacing = (() => {
+  // What the eye would call a standstill; no pace may ask for a longer rest.
+  const LONGEST_REST_MS = 2000;
+  const REMEMBERED = 4;
+
   function create(draw) {
-    let cost = 0, ended = 0, timer = null, asked = false;
+    let costs = [], began = 0, ended = 0, timer = null, frame = null;
     const channel = new MessageChannel();
-    let began = 0;
     // The message is handled after the frame was laid out and painted, so that counts too.
     channel.port1.onmessage = () => {
       ended = performance.now();
-      cost = Math.max(ended - began, cost * 0.8);
+      costs = [...costs, ended - began].slice(-REMEMBERED);
     };
 
     function run() {
-      timer = null;
-      asked = false;
+      timer = frame = null;
       began = performance.now();
-      draw();
-      channel.port2.postMessage(0);
+      if (draw()) channel.port2.postMessage(0);
     }
 
-    // Draw now (as soon as there is a frame), or no sooner than the pace allows.
+    // On a busy machine a drawing is often interrupted; the shortest of the last few tells its cost.
+    function rest(pace) {
+      const cost = costs.length ? Math.min(...costs) : 0;
+      return Math.min(LONGEST_REST_MS, Math.max(1000 / pace.hz, cost / pace.duty));
+    }
+
+    const soon = () => { frame = frame || requestAnimationFrame(run); };
+
+    // Ask for a drawing: at the next frame, or no sooner than the pace allows.
     return function request(pace) {
-      if (asked && pace) return;
-      asked = true;
+      if (frame || (timer && pace)) return;
       clearTimeout(timer);
-      const rest = pace ? Math.max(1000 / pace.hz, cost / pace.duty) : 0;
-      const wait = pace ? ended + rest - performance.now() : 0;
-      if (wait <= 0) requestAnimationFrame(() => asked && run());
-      else timer = setTimeout(() => requestAnimationFrame(() => asked && run()), wait);
+      timer = null;
+      const wait = pace ? ended + rest(pace) - performance.now() : 0;
+      if (wait <= 0) soon();
+      else timer = setTimeout(soon, wait);
     };
   }
   return { create };

@@ -1,7 +1,7 @@
 // The rounds strip: one bar a round on a canvas, as tall as the tokens it committed. It is a
 // slider: drag, click, or use the arrow keys. While a run goes on only new bars are drawn.
 const Strip = (() => {
-  const HEIGHT = 76, FOOT = 12, TALLEST = 6;
+  const HEIGHT = 76, FOOT = 12;
 
   function mount(parent, actions) {
     const canvas = Format.el("canvas", { "aria-hidden": "true" });
@@ -9,7 +9,7 @@ const Strip = (() => {
     const box = Format.el("div", { class: "sp-strip", role: "slider", tabindex: "0", "aria-label": TEXT.strip_label, "aria-valuemin": "1" }, canvas, cursor);
     parent.append(box);
     const ink = canvas.getContext("2d");
-    let rounds = [], drawn = 0, slots = 64, tallest = TALLEST, width = 0, scale = 1, colours = null;
+    let rounds = [], drawn = 0, slots = 64, tallest = 5, usual = 5, width = 0, scale = 1, colours = null;
 
     const pitch = () => width / slots;
 
@@ -29,7 +29,7 @@ const Strip = (() => {
 
     // Slots double when they are used up, so that bars rarely change their width.
     function fit() {
-      let want = 64, high = TALLEST;
+      let want = 64, high = usual;
       while (want < rounds.length) want *= 2;
       if (!state().live) want = Math.max(24, rounds.length);
       for (const r of rounds) high = Math.max(high, r.committed.length);
@@ -121,11 +121,13 @@ const Strip = (() => {
       update(current, fresh) {
         state = () => ({ live: Store.isLive(current) });
         rounds = current.rounds;
-        if (fresh) { drawn = 0; slots = 64; tallest = TALLEST; }
+        if (fresh) { drawn = 0; slots = 64; tallest = usual; }
         draw();
         place(Store.shown(current));
         speak(current.cursor);
       },
+      // The tallest bar a round of this run can have, so that bars do not shrink midway.
+      expect(m) { usual = Math.max(3, m + 2); },
       repaint() { colours = null; drawn = 0; draw(); },
     };
   }

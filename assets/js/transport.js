@@ -11,7 +11,7 @@ const Transport = (() => {
       node.addEventListener("click", act);
       return node;
     };
-    const first = button("first", "⏮", () => actions.step(-Infinity));
+    const first = button("first", "⇤", () => actions.step(-Infinity));
     const back = button("back", "◀", () => actions.step(-1));
     const forward = button("forward", "▶", () => actions.step(1));
     const playIcon = el("span", { "aria-hidden": "true" }), playWord = el("span");

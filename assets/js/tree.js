@@ -8,7 +8,7 @@ const Tree = (() => {
     const box = Format.el("div", { class: "sp-tree", tabindex: "0", role: "group", "aria-label": TEXT.tree_help }, plot);
     const empty = Format.el("p", { class: "sp-empty", hidden: true });
     parent.append(box, empty);
-    let plotly = null, last = null, drawn = null, chosen = null, lanes = 0, colours = null, width = 0;
+    let plotly = null, last = null, drawn = null, chosen = null, lanes = 0, columns = 0, colours = null, width = 0;
 
     function palette() {
       const style = getComputedStyle(box);
@@ -17,22 +17,23 @@ const Tree = (() => {
       colours.font = style.fontFamily;
     }
 
-    // The last thing asked for is drawn; a round's forks set the height for the whole run.
+    // Draw what was asked for last; true when there was something to draw.
     function draw() {
-      if (!last) return;
+      if (!last) return false;
       const { round, layout } = last;
       const nothing = !round || round.nodes.length === 0 || !layout;
       empty.hidden = !nothing && plotly !== null;
       box.hidden = nothing || plotly === null;
-      if (nothing) Format.write(empty, round ? TEXT.no_forks : TEXT.no_rounds);
-      if (nothing || plotly === null) return;
+      if (nothing) Format.write(empty, round ? TEXT.no_forks : TEXT.tree_waiting);
+      if (nothing || plotly === null) return false;
       if (!colours) palette();
       if (!width) width = box.clientWidth;
-      const view = { width, narrow: width < NARROW_PX, lanes, colours, font: colours.font };
+      const view = { width, narrow: width < NARROW_PX, lanes, columns, colours, font: colours.font };
       const figure = Figure.build(round, layout, view);
       plotly.react(plot, figure.data, figure.layout, OPTIONS);
       if (drawn === null) listen();
       drawn = { round, layout, view };
+      return true;
     }
 
     function listen() {
@@ -105,8 +106,8 @@ const Tree = (() => {
         if (!last || last.round !== round) chosen = null;
         last = { round, layout };
       },
-      // A uniform tree has one lane a fork, and one more for a bonus or fallback beside them.
-      expect(k) { lanes = k + 1; },
+      // The run's K and M set the size, so that nothing moves from round to round.
+      expect(k, m) { lanes = k; columns = m + 2; },
       ready(library) { plotly = library; draw(); },
       repaint() { colours = null; draw(); },
       failed() { empty.hidden = false; box.hidden = true; Format.write(empty, TEXT.plot_failed); },

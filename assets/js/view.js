@@ -17,7 +17,8 @@ const View = (() => {
 
   const status = el("p", { class: "sp-status" });
   const said = el("p", { class: "sp-said", role: "status", "aria-live": "polite" });
-  root.append(el("div", { class: "sp-status-row" }, status), said);
+  const notes = el("div", { class: "sp-run-notes" });
+  root.append(el("div", { class: "sp-status-row" }, status, notes), said);
   const say = (words) => { said.textContent = words; };
 
   const textPart = panel("text", TEXT.text_title, legend(["accepted", "bonus", "fallback"]));
@@ -151,10 +152,13 @@ const View = (() => {
 
   function begin() {
     transport.pause();
-    tree.expect(state.started.config.k || 1);
-    gauges.notes(state);
+    tree.expect(state.started.config.k || 1, state.started.config.m || 0);
+    if (state.source !== "live") requestAnimationFrame(() => text.reveal(state.cursor));
+    notes.replaceChildren(...RunNotes.of(state.started.config, false));
+    strip.expect(state.started.config.m || 0);
     busy(state.source === "live" && !state.finished);
-    window.dispatchEvent(new CustomEvent("spork:source", { detail: state.source }));
+    window.sporkSource = state.source;
+    window.dispatchEvent(new CustomEvent("spork:source"));
   }
 
   function end() {

@@ -39,8 +39,8 @@ class Verifier:
     lossless: ClassVar[bool] = False
     #: The round also commits the model's own next token after the accepted path.
     gives_bonus: ClassVar[bool] = False
-    #: How many first layers' states `verify` will ask for, or None.
-    tap: int | None = None
+    #: Depths (numbers of first layers) whose states `verify` will ask for.
+    taps: tuple[int, ...] = ()
 
     def __init__(self, config: SporkConfig, parts: ModelParts):
         """Raises ConfigError for a combination that cannot work."""

@@ -42,7 +42,7 @@ class EarlyLayers(Verifier):
         if layers not in parts.lens.layers:
             allowed = ", ".join(str(n) for n in sorted(parts.lens.layers))
             raise ConfigError(f"the lens of {parts.name} was not fitted for {layers} layers; allowed: {allowed}")
-        self.tap = layers
+        self.taps = (layers,)
         self._lens = parts.lens.layers[layers]
         self._kind = config.early_score
         self._runner = parts.runner
@@ -54,7 +54,7 @@ class EarlyLayers(Verifier):
             return Verdict([None], [], {ROOT: own})
         inner = sorted({tree.parents[n] for n in range(1, len(tree))})
         context.states.run_early(inner)
-        judge = EarlyJudge(self._runner, self._lens, tree, inner, context.states.tapped(inner))
+        judge = EarlyJudge(self._runner, self._lens, tree, inner, context.states.tapped(inner, self.taps[0]))
         calibrate = self._lens.calibrations[self._kind]
         forks = [fork_path(tree, fork) for fork in tree.children(ROOT)]
         return Verdict(

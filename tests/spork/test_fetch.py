@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
+import json
 import os
 import subprocess
 import sys
@@ -282,7 +283,7 @@ def test_another_pin_is_another_folder():
     assert default_model.saved_folder("box", WHEEL) != default_model.saved_folder("box", other)
 
 
-@pytest.mark.parametrize("harm", ["truncate", "lose", "no record", "no files"])
+@pytest.mark.parametrize("harm", ["truncate", "lose", "no record", "no files", "older"])
 def test_a_folder_that_is_not_whole_is_made_again(converted, harm):
     folder = default_model.ensure_saved("box", WHEEL, ignore)
     if harm == "truncate":
@@ -291,8 +292,11 @@ def test_a_folder_that_is_not_whole_is_made_again(converted, harm):
         (folder / "model.safetensors").unlink()
     elif harm == "no record":
         (folder / "provenance.json").unlink()
+    elif harm == "no files":
+        (folder / "provenance.json").write_text(json.dumps({"files": {}, "conversion": default_model.CONVERSION}))
     else:
-        (folder / "provenance.json").write_text('{"files": {}}')
+        record = json.loads((folder / "provenance.json").read_text())
+        (folder / "provenance.json").write_text(json.dumps(record | {"conversion": default_model.CONVERSION - 1}))
     assert not default_model.is_finished(folder)
     assert default_model.ensure_saved("box", WHEEL, ignore) == folder
     assert default_model.is_finished(folder) and len(converted) == 2

