@@ -117,7 +117,7 @@ def _check_name(what: str, value: Any, allowed: Any) -> None:
 
 
 def _checked_stops(stops: Any) -> tuple[str, ...]:
-    if isinstance(stops, str) or not all(isinstance(s, str) and s for s in stops):
+    if not isinstance(stops, (list, tuple)) or not all(isinstance(s, str) and s for s in stops):
         raise ConfigError("stop must be a list of non-empty strings")
     return tuple(stops)
 

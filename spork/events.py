@@ -127,7 +127,8 @@ def to_dict(event: RunStarted | Round | RunFinished) -> dict[str, Any]:
 def from_dict(data: Any) -> RunStarted | Round | RunFinished:
     """Rebuild one event from plain data. Raises TraceError when it is not one."""
     try:
-        event = _EVENT.validate_python(data)
+        # Through JSON, because only there does strict mode take plain data for a dataclass.
+        event = _EVENT.validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "event"
@@ -186,7 +187,7 @@ def parse_trace(text: str) -> list[RunStarted | Round | RunFinished]:
     events: list[RunStarted | Round | RunFinished] = []
     for number, line in enumerate((line for line in text.split("\n") if line.strip()), start=1):
         try:
-            data = json.loads(line)
+            data = json.loads(line, parse_constant=_no_constant)
         except (ValueError, RecursionError):
             raise TraceError(f"damaged trace: line {number} is not JSON") from None
         if number == 1:
@@ -197,6 +198,11 @@ def parse_trace(text: str) -> list[RunStarted | Round | RunFinished]:
     if not events:
         raise TraceError("damaged trace: it is empty")
     return events
+
+
+def _no_constant(name: str) -> None:
+    """NaN and Infinity are Python's, not JSON's: a browser could not read them."""
+    raise ValueError(name)
 
 
 def _check_header(data: Any) -> None:

@@ -122,9 +122,8 @@ class ModelDesk:
 
         def progress(message: str, fraction: float | None) -> None:
             with self._changed:
-                if shelf.copies == 0:
+                if shelf.copies == 0:  # nobody is woken: a download reports many times a second
                     shelf.status = replace(shelf.status, message=message, fraction=fraction)
-                    self._changed.notify_all()
 
         try:
             engine, status = self._loaded(name, progress)

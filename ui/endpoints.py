@@ -11,7 +11,7 @@ import html
 import json
 import secrets
 from dataclasses import asdict
-from typing import Any, AsyncIterator, Iterator
+from typing import Any, AsyncIterator, Iterable, Iterator
 
 import gradio as gr
 
@@ -69,9 +69,7 @@ class Endpoints:
             max_new_tokens=max_new_tokens, temperature=temperature, seed=seed,
         )  # fmt: skip
         try:
-            for batch in batches:
-                message = {"run": run, "events": [to_dict(event) for event in batch.events]}
-                yield message | _summary(batch.events)
+            yield from _apart(run, batches)
         except SporkError as error:
             raise gr.Error(str(error), title=PAGE["error_title"], print_exception=False) from None
         finally:
@@ -121,6 +119,21 @@ class Endpoints:
             if status.state in ("ready", "failed"):
                 return
             await asyncio.sleep(0.5)
+
+
+def _apart(run: str, batches: Iterable[Batch]) -> Iterator[dict[str, Any]]:
+    """Messages with an empty one between any two that hold events.
+
+    Gradio sends a client only what differs from the message before, and counts deletions wrongly
+    where lists inside lists got shorter: the client then fails. From and to an empty list nothing
+    inside is compared.
+    """
+    full = False
+    for batch in batches:
+        if full and batch.events:
+            yield {"run": run, "events": []}
+        full = bool(batch.events)
+        yield {"run": run, "events": [to_dict(event) for event in batch.events]} | _summary(batch.events)
 
 
 def _summary(events: list[Any]) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _borrow(desk: ModelDesk, model: str, cancel: threading.Event) -> Iterator[Ba
         status = desk.status(model)
         phase = "loading" if status.state == "loading" else "waiting"
         yield Batch(phase, status.message, status.fraction)
-        desk.wait(HEARTBEAT_S / 2)
+        desk.wait(HEARTBEAT_S)
     return None
 
 
