@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -92,15 +93,16 @@ def one_line(finished: RunFinished) -> str:
 def _prompt_of(arguments: argparse.Namespace) -> str:
     if (arguments.prompt is None) == (arguments.prompt_file is None):
         raise ConfigError("give a prompt, or --prompt-file F, and not both")
-    if arguments.prompt is not None:
-        return arguments.prompt
     try:
+        if arguments.prompt is not None:
+            # Under a narrow locale Python hands over the bytes it could not read; they are UTF-8.
+            return os.fsencode(arguments.prompt).decode("utf-8")
         data = sys.stdin.buffer.read() if arguments.prompt_file == "-" else Path(arguments.prompt_file).read_bytes()
         return data.decode("utf-8")
     except OSError as error:
         raise ConfigError(f"cannot read the prompt from {arguments.prompt_file}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"the prompt in {arguments.prompt_file} is not UTF-8 text") from None
+        raise ConfigError(f"the prompt {f'in {arguments.prompt_file} ' if arguments.prompt is None else ''}is not UTF-8 text") from None
 
 
 def _open_trace(path: str | None, open_files: ExitStack) -> IO[str] | None:

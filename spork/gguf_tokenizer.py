@@ -1,8 +1,9 @@
 """The tokenizer of a GGUF file of the SmolLM2 family, built from the file's own tables.
 
 transformers can convert it too, but what comes out differs between releases (an end token that
-is the start token, a decoder that turns `▁` into a space). The tables leave no room for that:
-byte-level BPE whose digits stand alone, as the family's own tokenizer is.
+is the start token, a decoder that turns `▁` into a space), and all of them drop the rule that
+digits stand alone, which changes the ids of a digit after two spaces. Here it is what the family
+was trained with: byte-level BPE, digits apart.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ def fetch_repo(repo: str, progress: Progress) -> Path:
         folder = Path(snapshot_download(repo, tqdm_class=_bar(repo, progress), **_wanted(files)))
     except Exception as error:  # HTTP errors come from another library in each release of the Hub's
         raise ModelError(_why(repo, error)) from None
+    progress(f"fetching {repo}", 1.0)  # files are counted by several threads, and the last word may be lost
     if (lacking := missing_part(folder)) is not None:
         raise ModelError(f"{repo} on the Hub lacks {lacking}; allowed: a causal language model with its tokenizer")
     return folder

@@ -11,7 +11,7 @@ import html
 import json
 import secrets
 from dataclasses import asdict
-from typing import Any, AsyncIterator, Iterable, Iterator
+from typing import Any, AsyncIterator, Callable, Iterable, Iterator
 
 import gradio as gr
 
@@ -47,33 +47,38 @@ class Endpoints:
         finally:
             self.runs.remove(run)
 
-    def generate(
-        self,
-        prompt: str,
-        k: int = 4,
-        m: int = 3,
-        tau: float = 1.0,
-        proposer: str = "recycling",
-        verifier: str = "exact",
-        max_new_tokens: int = 128,
-        temperature: float = 0.0,
-        seed: int = 0,
-    ) -> Iterator[dict[str, Any]]:
-        """Decode a prompt; streams {"run": id, "events": [...]}.
+    def generate_endpoint(self) -> Callable[..., Iterator[dict[str, Any]]]:
+        """The function behind /generate; made here because one default depends on the host's limit."""
+        new_tokens = self._settings.first_new_tokens
 
-        The last message also holds text, token_ids, finish_reason and metrics.
-        """
-        run = secrets.token_urlsafe(12)
-        batches = self._run(
-            run, prompt, self._desk.default, k=k, m=m, tau=tau, proposer=proposer, verifier=verifier,
-            max_new_tokens=max_new_tokens, temperature=temperature, seed=seed,
-        )  # fmt: skip
-        try:
-            yield from _apart(run, batches)
-        except SporkError as error:
-            raise gr.Error(str(error), title=PAGE["error_title"], print_exception=False) from None
-        finally:
-            batches.close()
+        def generate(
+            prompt: str,
+            k: int = 4,
+            m: int = 3,
+            tau: float = 1.0,
+            proposer: str = "recycling",
+            verifier: str = "exact",
+            max_new_tokens: int = new_tokens,
+            temperature: float = 0.0,
+            seed: int = 0,
+        ) -> Iterator[dict[str, Any]]:
+            """Decode a prompt; streams {"run": id, "events": [...]}.
+
+            The last message also holds text, token_ids, finish_reason and metrics.
+            """
+            run = secrets.token_urlsafe(12)
+            batches = self._run(
+                run, prompt, self._desk.default, k=k, m=m, tau=tau, proposer=proposer, verifier=verifier,
+                max_new_tokens=max_new_tokens, temperature=temperature, seed=seed,
+            )  # fmt: skip
+            try:
+                yield from _apart(run, batches)
+            except SporkError as error:
+                raise gr.Error(str(error), title=PAGE["error_title"], print_exception=False) from None
+            finally:
+                batches.close()
+
+        return generate
 
     def page_run(
         self, prompt: str, model: str, k: float, m: float, tau: float, proposer: str, verifier: str,

@@ -26,8 +26,6 @@ from .theme import theme
 
 log = logging.getLogger(__name__)
 
-#: The page asks for less than the engine's default, so that a first run ends while one watches.
-PAGE_NEW_TOKENS = 128
 MAX_UPLOAD = "32mb"
 
 #: Every run, from the page or a program, waits in this one line.
@@ -97,7 +95,7 @@ def build_page(settings: Settings, desk: ModelDesk | None = None) -> gr.Blocks:
             api_name="model_status", api_visibility="undocumented", concurrency_limit=None,
         )  # fmt: skip
         gr.api(
-            ends.generate, api_name="generate", concurrency_id=ENGINE_LINE, concurrency_limit=settings.max_runs
+            ends.generate_endpoint(), api_name="generate", concurrency_id=ENGINE_LINE, concurrency_limit=settings.max_runs
         )
     demo.queue(max_size=settings.max_queue + settings.max_runs)
     demo.desk = desk
@@ -116,7 +114,7 @@ def launch(demo: gr.Blocks, settings: Settings, **more: Any) -> Any:
 
 def _knobs(settings: Settings, desk: ModelDesk) -> tuple[gr.Component, list[gr.Component]]:
     """The model's menu, and the other controls in the order `Endpoints.page_run` takes them."""
-    start = SporkConfig(max_new_tokens=min(PAGE_NEW_TOKENS, settings.max_new_tokens))
+    start = SporkConfig(max_new_tokens=settings.first_new_tokens)
     with gr.Row(elem_id="spork-main-knobs"):
         k, m, tau = (_slider(name, getattr(start, name)) for name in ("k", "m", "tau"))
         proposer = gr.Dropdown(list(PROPOSERS), value=start.proposer, label=PAGE["proposer"], filterable=False)

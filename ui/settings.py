@@ -36,6 +36,11 @@ class Settings:
     max_queue: int = 16
     open: bool = False
 
+    @property
+    def first_new_tokens(self) -> int:
+        """What a run asks for unless told otherwise: short, so that a first one ends while one watches."""
+        return min(128, self.max_new_tokens)
+
 
 class _OneLineParser(argparse.ArgumentParser):
     """Says what is wrong in one line and leaves with exit code 2."""

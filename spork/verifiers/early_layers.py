@@ -80,8 +80,8 @@ class EarlyJudge:
     ):
         """`tapped` [len(inner), width] are the states of the nodes `inner`."""
         row = {node: i for i, node in enumerate(inner)}
-        rows = torch.tensor([row[tree.parents[n]] for n in range(1, len(tree))], device=tapped.device)
-        tokens = torch.tensor(tree.tokens[1:], device=tapped.device)
+        rows = torch.tensor([row[tree.parents[n]] for n in range(1, len(tree))], dtype=torch.long, device=tapped.device)
+        tokens = torch.tensor(tree.tokens[1:], dtype=torch.long, device=tapped.device)
         logits = runner.head(lens.final_state(tapped))
         ratios = logits[rows, tokens] - logits.max(dim=-1).values[rows]
         embeddings = runner.model.get_output_embeddings().weight[tokens]

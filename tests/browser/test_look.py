@@ -1,0 +1,95 @@
+"""Narrow, dark and keyboard-only: what must hold however one looks at the page."""
+
+import pytest
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 768, 1440])
+def test_no_horizontal_overflow(new_visit, width, scheme):
+    visit = new_visit(viewport={"width": width, "height": 844}, color_scheme=scheme).open()
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    dark = visit.page.evaluate("document.body.classList.contains('dark')")
+    assert dark == (scheme == "dark")
+    visit.page.get_by_role("button", name="More settings").click()
+    visit.page.wait_for_timeout(200)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_narrow_tree_runs_top_to_bottom(new_visit):
+    def spread(visit):
+        boxes = [p.bounding_box() for p in visit.page.locator(".sp-plot .scatterlayer .points path").all()]
+        boxes = [b for b in boxes if b]
+        return max(b["x"] for b in boxes) - min(b["x"] for b in boxes), max(b["y"] for b in boxes) - min(b["y"] for b in boxes)
+
+    across, down = spread(new_visit(viewport={"width": 390, "height": 844}).open())
+    assert down > across
+    across, down = spread(new_visit(viewport={"width": 1280, "height": 900}).open())
+    assert across > down
+
+
+def test_the_switch_turns_dark_and_redraws_the_tree(visit):
+    edge = "getComputedStyle([...document.querySelectorAll('.sp-plot .scatterlayer .trace path.js-line')].pop()).stroke"
+    before = visit.page.evaluate(edge)
+    visit.page.get_by_role("button", name="Switch between light and dark").click()
+    visit.page.wait_for_function(f"{edge} !== {before!r}")
+
+
+def contrast(a: str, b: str) -> float:
+    def light(colour):
+        parts = [int(p) / 255 for p in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+        parts = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    high, low = sorted((light(a), light(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read(new_visit, scheme):
+    visit = new_visit(color_scheme=scheme).open()
+    pairs = visit.page.evaluate(
+        """() => {
+          const style = getComputedStyle(document.body), probe = document.createElement('i');
+          document.body.append(probe);
+          const rgb = (name) => { probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; };
+          const text = [['ink','paper'],['ink','surface'],['muted','paper'],['muted','surface'],['ink','accepted-tint'],
+            ['ink','fallback-tint'],['fallback-ink','surface'],['bonus-ink','surface'],['select-ink','select'],
+            ['action-ink','action'],['good','surface'],['muted','hover']];
+          return text.map(([a, b]) => [a, b, rgb(a), rgb(b)]);
+        }"""
+    )
+    for name, ground, a, b in pairs:
+        assert contrast(a, b) >= 4.5, (name, ground, a, b)
+
+
+def test_every_control_has_a_name_and_can_be_reached(visit):
+    nameless = visit.page.evaluate(
+        """() => [...document.querySelectorAll('button, input, textarea, select, [role=slider], [tabindex="0"]')]
+          .filter((n) => n.offsetParent !== null && n.type !== 'file')
+          .filter((n) => !(n.getAttribute('aria-label') || n.getAttribute('aria-labelledby') || n.textContent.trim()
+            || (n.labels && n.labels.length && n.labels[0].textContent.trim()) || n.placeholder || n.title))
+          .map((n) => n.outerHTML.slice(0, 200))"""
+    )
+    assert nameless == []
+    reached = set()
+    visit.page.get_by_label("Prompt").focus()
+    for _ in range(45):
+        visit.page.keyboard.press("Tab")
+        reached.add(
+            visit.page.evaluate(
+                "(() => { const n = document.activeElement; return n.getAttribute('aria-label') || n.innerText || n.type || ''; })()"
+            )
+        )
+    for name in ("Generate", "Round", "Step forward", "Save trace", "More settings"):
+        assert any(name in (got or "") for got in reached), (name, reached)
+
+
+def test_only_one_region_speaks(visit):
+    regions = visit.page.locator(".spork-view [aria-live=polite], .spork-view [role=status], .spork-view [role=log]")
+    assert regions.count() == 1
+
+
+def test_nothing_moves_by_itself(visit):
+    """No animation runs while the page stands still, so none runs beside the engine either."""
+    visit.page.wait_for_timeout(500)
+    assert visit.page.evaluate("document.getAnimations().filter((a) => a.playState === 'running').length") == 0
