@@ -19,7 +19,7 @@ from ..engine import Engine
 from ..errors import ConfigError
 from ..lens import LayerLens, Lens, fingerprint
 from ..parts import ModelParts
-from ..progress import Progress
+from ..progress import Progress, ignore
 from ..proposers import PROPOSERS
 from ..round_context import RoundContext
 from ..tree import ROOT
@@ -75,8 +75,8 @@ def fit_lens(
     maps = _fit_maps(engine, sequences, layers, progress)
     lenses = {n: LayerLens(*maps[n], calibrations={}, top1=0.0, top4=0.0) for n in layers}
     half = held_out // 2
-    fit_on = _judge(engine, lenses, kept[:half], progress, "calibrating")
-    measured = _judge(engine, lenses, kept[half:], progress, "measuring")
+    fit_on = judge_forks(engine, lenses, kept[:half], progress, "calibrating")
+    measured = judge_forks(engine, lenses, kept[half:], progress, "measuring")
     for n, lens in lenses.items():
         lens.calibrations = {k: calibrate(fit_on[n].forks[k], measured[n].forks[k]) for k in EARLY_SCORES}
         lens.top1, lens.top4 = measured[n].agreement()
@@ -120,8 +120,9 @@ def _fit_maps(
     return {n: ridge.solve() for n, ridge in ridges.items()}
 
 
-def _judge(
-    engine: Engine, lenses: dict[int, LayerLens], prompts: Sequence[str], progress: Progress, doing: str
+def judge_forks(
+    engine: Engine, lenses: dict[int, LayerLens], prompts: Sequence[str],
+    progress: Progress = ignore, doing: str = "judging forks",
 ) -> "dict[int, Judged]":
     """Decode the prompts with two proposers and watch what each lens makes of the forks."""
     watching = WatchingExact(engine.parts, lenses)
