@@ -69,8 +69,9 @@ class Decoding:
                 break
             try:
                 if not prefilled:
-                    self._prefill()
+                    self._prefill(cancel)
                     prefilled = True
+                    continue  # a long prompt may have been cancelled meanwhile
                 event, reason = self._round()
             except RuntimeError as error:  # the device's own: out of memory, a lost GPU
                 reason, message = "error", f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
@@ -79,7 +80,7 @@ class Decoding:
         yield self._finished(reason, message)
 
     @torch.inference_mode()
-    def _prefill(self) -> None:
+    def _prefill(self, cancel: threading.Event | None) -> None:
         room = min(self._config.max_new_tokens, self._loaded.context_length - len(self._text))
         scratch = self._config.k * (self._config.m + 1) + 1
         self._runner.reset(len(self._text) + room + scratch)
@@ -89,6 +90,8 @@ class Decoding:
         for chunk, output in self._runner.prefill(self._text[:-1], logits=wants_logits):
             if wants_logits:
                 self._proposer.saw(chunk, output.logits)
+            if cancel is not None and cancel.is_set():
+                return
 
     def _room(self) -> int:
         """Tokens that may still be committed."""

@@ -36,7 +36,7 @@ const Store = (() => {
         if (state.source === "live") state.phase = `done_${event.reason}`;
       }
     });
-    if (frame.source !== "live" && reset) goTo(state, opening(state), state.rounds.length - 1);
+    if (frame.source !== "live" && reset && state.rounds.length) goTo(state, opening(state), state.rounds.length - 1);
     return { reset, added: state.rounds.length - (reset ? 0 : before) };
   }
 

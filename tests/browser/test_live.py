@@ -26,7 +26,7 @@ def test_generate_streams_a_run_to_its_end(visit):
     assert re.search(r"\d+ tokens in \d+ rounds", visit.page.locator(".sp-said").text_content())
     rate = visit.page.get_by_role("meter", name="tokens/s")
     assert float(rate.get_attribute("aria-valuenow")) > 0
-    assert visit.page.locator(".sp-plot .scatterlayer .trace").count() >= 5
+    assert visit.page.locator(".sp-plot .scatterlayer .points path").count() >= 2
 
 
 def test_stop_ends_within_a_round_and_the_next_run_works(visit):
@@ -65,6 +65,8 @@ def test_reloading_frees_the_engine(visit):
     visit.generate("Write a long story about a river.")
     visit.wait_live()
     visit.page.reload()
+    # Gradio itself reports the requests a reload cuts off.
+    visit.errors[:] = [error for error in visit.errors if "AbortError" not in error and "BodyStreamBuffer" not in error]
     visit.page.wait_for_selector(".sp-plot .main-svg")
     assert "recorded" in visit.text(".sp-badge")
     began = time.monotonic()

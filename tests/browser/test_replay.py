@@ -34,6 +34,7 @@ def test_the_strip_is_a_slider(visit):
 
 
 def test_dragging_scrubs(visit):
+    visit.slider.scroll_into_view_if_needed()
     box = visit.slider.bounding_box()
     middle = box["y"] + box["height"] / 2
     visit.page.mouse.move(box["x"] + 3, middle)

@@ -58,6 +58,22 @@ def test_a_cancelled_run_ends_within_a_round_and_keeps_its_text(engine):
     assert list(events) == []
 
 
+def test_a_long_prompt_is_cancelled_between_its_chunks(engine, monkeypatch):
+    monkeypatch.setattr("spork.runner.PREFILL_CHUNK", 4)
+    cancel = threading.Event()
+    passes = []
+    plain = engine.runner.forward
+
+    def cancels(*args, **kwargs):
+        passes.append(1)
+        cancel.set()
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(engine.runner, "forward", cancels)
+    *_, finished = engine.run(PROMPT * 4, SporkConfig(max_new_tokens=5), raw=True, cancel=cancel)
+    assert (finished.reason, finished.token_ids, len(passes)) == ("cancelled", [], 1)
+
+
 def test_a_second_run_at_once_is_refused_and_the_first_goes_on(engine):
     first = engine.run(PROMPT, SporkConfig(max_new_tokens=10), raw=True)
     next(first)
