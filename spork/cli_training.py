@@ -31,16 +31,18 @@ def fit_lens(arguments: argparse.Namespace) -> int:
         )
     out = Path(arguments.out) if arguments.out else lens_places(arguments.model)[0]
     lens.save(out)
-    print(f"{'layers':>6} {'top-1':>6} {'top-4':>6}  AUC: {'lens':>6} {'cosine':>7} {'norm':>6}  held-out forks")
+    print("AUC: chance that a fork which agrees with greedy scores above one that does not, on held-out prompts")
+    print(f"{'layers':>6} {'top-1':>6} {'top-4':>6} {'lens':>6}  by proposer{'':22} {'cosine':>6} {'norm':>6}  forks, agreeing")
     for r in reports:
-        mark = " (default)" if r.layers == lens.default_layers else ""
+        lens_score = r.calibrations["lens"]
+        parts = ", ".join(f"{name} {value:.3f}" for name, value in lens_score.auc_by_proposer.items())
         print(
-            f"{r.layers:6d} {r.top1:6.1%} {r.top4:6.1%}       {r.auc['lens']:6.3f} {r.auc['cosine']:7.3f} {r.auc['norm']:6.3f}"
-            f"  {r.forks} ({r.agreeing} agree with greedy){mark}"
+            f"{r.layers:6d} {r.top1:6.1%} {r.top4:6.1%} {lens_score.auc:6.3f}  {parts:33} {r.calibrations['cosine'].auc:6.3f} "
+            f"{r.calibrations['norm'].auc:6.3f}  {lens_score.forks}, {lens_score.agreeing}"
+            f"{' (default)' if r.layers == lens.default_layers else ''}"
         )
     print(f"wrote {out}")
-    worst = min(r.auc["lens"] for r in reports)
-    if not worst > 0.5:
+    if not lens.layers[lens.default_layers].calibrations["lens"].auc > 0.5:
         print("the lens score tells agreeing forks no better than chance: fit on more text", file=sys.stderr)
     return 0
 

@@ -58,6 +58,8 @@ class Decoding:
         self._law = TokenLaw(config, penalty_in_force(config, loaded.model))
         self._labels: dict[int, str] = {}
         self._tau = config.tau
+        #: Final hidden state of the token before the root, where the verifier wants it.
+        self._before_root: torch.Tensor | None = None
 
     def events(self, cancel: threading.Event | None) -> Iterator[Round | RunFinished]:
         """Rounds until something ends the run, then RunFinished."""
@@ -87,7 +89,10 @@ class Decoding:
         if self._proposer is not None:
             self._proposer.begin(self._text)
         wants_logits = self._proposer is not None and self._proposer.wants_prompt_logits
-        for chunk, output in self._runner.prefill(self._text[:-1], logits=wants_logits):
+        wants_final = self._verifier.wants_final
+        for chunk, output in self._runner.prefill(self._text[:-1], logits=wants_logits, want_final=wants_final):
+            if wants_final:
+                self._before_root = output.final[-1]
             if wants_logits:
                 self._proposer.saw(chunk, output.logits)
             if cancel is not None and cancel.is_set():
@@ -108,7 +113,9 @@ class Decoding:
         clock = PhaseClock(self._runner.device)
         root = self._text[-1]
         tree = ForkTree.rooted(root)
-        states = NodeStates(self._runner, tree, self._text, self._verifier.taps)
+        states = NodeStates(
+            self._runner, tree, self._text, self._verifier.taps, self._verifier.wants_final, self._before_root
+        )
         # Near a limit the tree shrinks: a bonus token needs room too.
         room = self._room() - (1 if self._verifier.gives_bonus else 0)
         depth = min(self._config.m + 1, room)
@@ -123,6 +130,10 @@ class Decoding:
         clock.enter("select")
         choice = select(tree, verdict, self._tau, self._quoted)
         states.keep(choice.path)
+        # The next root is the last committed token; the node before it, if no full pass ran it, will
+        # be in the next round's trunk.
+        chain = [ROOT, *choice.path]
+        self._before_root = states.final(chain[-1] if choice.next_token is not None else chain[-2])
         clock.enter("other")
         committed = self._commit(tree, choice)
         self._learn(states, choice, committed)

@@ -2,8 +2,9 @@
 
 A lens is a linear map, fitted by ridge regression, from the residual stream after layer N to the
 final hidden state; the model's own lm_head then gives token probabilities. Source of the idea:
-Belrose et al. 2023, "Eliciting Latent Predictions with the Tuned Lens", arXiv:2303.08112. Beside
-the map, a lens file keeps for each kind of fork score the logistic calibration that turns it into
+Belrose et al. 2023, "Eliciting Latent Predictions with the Tuned Lens", arXiv:2303.08112. A second
+map also reads the previous position's *final* state, where that is known, and sees further. Beside
+the maps, a lens file keeps for each kind of fork score the logistic calibration that turns it into
 a probability in [0, 1], and the AUC it reached on held-out text.
 """
 
@@ -14,7 +15,7 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -27,37 +28,60 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Calibration:
-    """score = sigmoid(slope * feature + offset): how likely a fork is the model's own text.
+    """score = sigmoid(slopes . features + offset): how likely a fork is the model's own text.
 
     `auc`: chance that a fork which agrees with greedy scores above one that does not, measured on
-    held-out text with `forks` forks, `agreeing` of them in agreement.
+    held-out text with `forks` forks, `agreeing` of them in agreement; `auc_by_proposer` the same
+    for each proposer's forks alone.
     """
 
-    slope: float
+    slopes: list[float]
     offset: float
     auc: float
+    auc_by_proposer: dict[str, float]
     forks: int
     agreeing: int
 
-    def __call__(self, feature: float) -> float:
-        z = max(-60.0, min(60.0, self.slope * feature + self.offset))
-        return 1 / (1 + math.exp(-z))
+    def __call__(self, features: Sequence[float]) -> float:
+        z = self.offset + sum(s * f for s, f in zip(self.slopes, features, strict=True))
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, z))))
+
+
+@dataclass
+class StateMap:
+    """y = weight x + bias: weight [width, inputs], bias [width]."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Map rows [n, inputs] to [n, width], on their device and in their dtype."""
+        return torch.nn.functional.linear(x, self.weight.to(x.device, x.dtype), self.bias.to(x.device, x.dtype))
 
 
 @dataclass
 class LayerLens:
-    """The lens for one N: weight [width, width], bias [width], and calibrations by score kind."""
+    """The lens for one N, and its calibrations by score kind.
 
-    weight: torch.Tensor
-    bias: torch.Tensor
+    `plain` reads the state after layer N alone, `informed` that state and the previous position's
+    final one. `top1` and `top4` say how often, on held-out text, the model's own token was the
+    lens's first, or among its first four.
+    """
+
+    plain: StateMap
+    informed: StateMap
     calibrations: dict[str, Calibration]
     top1: float
     top4: float
 
-    def final_state(self, tapped: torch.Tensor) -> torch.Tensor:
-        """Predicted final hidden states [n, width] for states after layer N [n, width]."""
-        weight = self.weight.to(tapped.device, tapped.dtype)
-        return torch.nn.functional.linear(tapped, weight, self.bias.to(tapped.device, tapped.dtype))
+    def final_state(self, tapped: torch.Tensor, before: torch.Tensor | None = None) -> torch.Tensor:
+        """Predicted final hidden states [n, width] for states after layer N [n, width].
+
+        `before` [n, width] are the final states of the positions before, where they are known.
+        """
+        if before is None:
+            return self.plain(tapped)
+        return self.informed(torch.cat([tapped, before.to(tapped.dtype)], dim=-1))
 
 
 @dataclass
@@ -72,8 +96,10 @@ class Lens:
     def save(self, path: str | Path) -> None:
         tensors, meta = {}, {}
         for n, layer in self.layers.items():
-            tensors[f"{n}.weight"] = layer.weight.to(torch.float16).contiguous()
-            tensors[f"{n}.bias"] = layer.bias.to(torch.float16).contiguous()
+            for name in ("plain", "informed"):
+                part = getattr(layer, name)
+                tensors[f"{n}.{name}.weight"] = part.weight.to(torch.float16).contiguous()
+                tensors[f"{n}.{name}.bias"] = part.bias.to(torch.float16).contiguous()
             meta[str(n)] = {
                 "calibrations": {kind: asdict(c) for kind, c in layer.calibrations.items()},
                 "top1": layer.top1,
@@ -96,8 +122,8 @@ class Lens:
                     raise ModelError(f"lens {path} was written by a newer SPORK; update SPORK to use it")
                 layers = {
                     int(n): LayerLens(
-                        weight=file.get_tensor(f"{n}.weight").float(),
-                        bias=file.get_tensor(f"{n}.bias").float(),
+                        plain=_read_map(file, f"{n}.plain"),
+                        informed=_read_map(file, f"{n}.informed"),
                         calibrations={k: Calibration(**c) for k, c in meta["calibrations"].items()},
                         top1=meta["top1"],
                         top4=meta["top4"],
@@ -109,6 +135,10 @@ class Lens:
                 raise
             raise ModelError(f"lens {path} is damaged ({error}); fit it again with fit-lens") from None
         return cls(layers, header["default_layers"], header["fingerprint"], header["provenance"])
+
+
+def _read_map(file: Any, name: str) -> StateMap:
+    return StateMap(file.get_tensor(f"{name}.weight").float(), file.get_tensor(f"{name}.bias").float())
 
 
 def fingerprint(model: torch.nn.Module) -> str:

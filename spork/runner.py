@@ -74,11 +74,16 @@ class ModelRunner:
         self.cache.release()
         self._positions = []
 
-    def prefill(self, tokens: Sequence[int], *, logits: bool) -> Iterator[tuple[Sequence[int], PassOutput]]:
-        """Commit a chain in bounded chunks; yields each chunk with its rows (`logits` only if asked)."""
+    def prefill(
+        self, tokens: Sequence[int], *, logits: bool, want_final: bool = False
+    ) -> Iterator[tuple[Sequence[int], PassOutput]]:
+        """Commit a chain in bounded chunks; yields each chunk with its rows.
+
+        Without `logits`, those and the final states are of each chunk's last row only.
+        """
         for start in range(0, len(tokens), PREFILL_CHUNK):
             chunk = tokens[start : start + PREFILL_CHUNK]
-            yield chunk, self.forward(chunk, trunk=len(chunk), ancestors=(), keep_all=logits)
+            yield chunk, self.forward(chunk, trunk=len(chunk), ancestors=(), keep_all=logits, want_final=want_final)
 
     @torch.inference_mode()
     def forward(

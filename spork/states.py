@@ -27,13 +27,23 @@ class FullPass:
 
 
 class NodeStates:
-    """Rows by node, for one round. `taps` are the depths whose states `tapped` will be asked for."""
+    """Rows by node, for one round.
 
-    def __init__(self, runner: ModelRunner, tree: ForkTree, committed: Sequence[int], taps: Sequence[int] = ()):
+    `taps` are the depths whose states `tapped` will be asked for; `wants_final` keeps final hidden
+    states too, and then `before_root` is the final state [width] of the token before the root, as
+    far as an earlier pass left it.
+    """
+
+    def __init__(
+        self, runner: ModelRunner, tree: ForkTree, committed: Sequence[int], taps: Sequence[int] = (),
+        wants_final: bool = False, before_root: torch.Tensor | None = None,
+    ):
         self.full_passes: list[FullPass] = []
         self._runner, self._tree, self._committed, self._taps = runner, tree, committed, taps
         self._logits: dict[int, torch.Tensor] = {}
         self._tapped: dict[int, dict[int, torch.Tensor]] = {}
+        self._wants_final, self.before_root = wants_final, before_root
+        self._final: dict[int, torch.Tensor] = {}
         self._slots: dict[int, int] = {}
         self._full_slots: dict[int, int] = {}
 
@@ -58,13 +68,18 @@ class NodeStates:
             ancestors=[self._visible(n) for n in branch],
             positions=[self._position(n) for n in branch],
             taps=self._taps,
+            want_final=self._wants_final,
         )
+        if self._wants_final and len(trunk) > 1:
+            self.before_root = output.final[len(trunk) - 2]
         self._full_slots.update({n: self._slots[n] for n in missing})
         self.full_passes.append(FullPass(tokens, row_nodes, output))
         for row, node in enumerate(row_nodes):
             if node is not None:
                 self._logits[node] = output.logits[row]
                 self._tapped[node] = {n: states[row] for n, states in output.tapped.items()}
+                if output.final is not None:
+                    self._final[node] = output.final[row]
 
     def run_early(self, nodes: Sequence[int]) -> None:
         """One pass as deep as the deepest tap only, over nodes no pass has tapped yet.
@@ -94,6 +109,10 @@ class NodeStates:
     def tapped(self, nodes: Sequence[int], layers: int) -> torch.Tensor:
         """States after the first `layers` layers [n, width], from whichever pass ran them."""
         return torch.stack([self._tapped[n][layers] for n in nodes])
+
+    def final(self, node: int) -> torch.Tensor | None:
+        """The final hidden state [width] of a node, or None where no full pass ran it."""
+        return self._final.get(node)
 
     def keep(self, path: Sequence[int]) -> None:
         """Commit the keys and values of the path as far as they exist in every layer; drop the rest."""

@@ -46,7 +46,7 @@ def page_pace(device: str, cores: int | None = None) -> Pace:
     """
     cores = cores or os.cpu_count() or 1
     if device.startswith("cpu") and cores <= 4:
-        return Pace(hz=3.0, duty=0.02)
+        return Pace(hz=2.0, duty=0.015)
     return Pace(hz=12.0, duty=0.10)
 
 

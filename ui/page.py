@@ -10,6 +10,7 @@ from typing import Any
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from spork.config import EARLY_SCORES, KNOBS, SporkConfig
 from spork.errors import TraceError
@@ -18,6 +19,7 @@ from spork.verifiers import VERIFIERS
 
 from .components import ASSETS, PLOTLY_JS, LiveView, Masthead, Notes, style
 from .desk import ModelDesk
+from .early_script import EarlyScript
 from .endpoints import Endpoints
 from .frames import trace_frame
 from .settings import Settings
@@ -108,7 +110,8 @@ def launch(demo: gr.Blocks, settings: Settings, **more: Any) -> Any:
     return demo.launch(
         server_name=settings.host, server_port=settings.port, root_path=settings.root_path or None,
         inbrowser=settings.open, theme=theme(), css=style(), run_history=False, footer_links=[],
-        max_file_size=MAX_UPLOAD, share=False, enable_monitoring=False, ssr_mode=False, **more,
+        max_file_size=MAX_UPLOAD, share=False, enable_monitoring=False, ssr_mode=False,
+        app_kwargs={"middleware": [Middleware(EarlyScript)]}, **more,
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ VIEW: dict[str, str] = {
     "badge_recorded": "recorded",
     "badge_loaded": "loaded trace",
     "model_loading": "loading {model}",
-    "model_failed": "No model here: {message}",
+    "model_failed": "No model here:",
     "model_failed_hint": "The recorded run below still plays.",
     "dark": "Dark",
     "light": "Light",

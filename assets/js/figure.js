@@ -3,7 +3,7 @@
 //
 // Wide: depth runs left to right and lanes run down. Narrow: depth runs down and lanes across.
 const Figure = (() => {
-  const LANE_PX = 60, TOP_PX = 36, STEP_PX = 78, NARROW_BARS_PX = 96;
+  const LANE_PX = 60, TOP_PX = 36, STEP_PX = 60, NARROW_BARS_PX = 96;
   const SYMBOL = { accepted: "circle", rejected: "circle-open", bonus: "triangle-up", fallback: "diamond", root: "square" };
   const SIZE = { accepted: 19, rejected: 14, bonus: 19, fallback: 19, root: 17 };
   const EDGE = {
@@ -20,7 +20,7 @@ const Figure = (() => {
   }
 
   function height(lanes, depth, narrow) {
-    return narrow ? TOP_PX + NARROW_BARS_PX + (depth + 1) * STEP_PX : TOP_PX + Math.max(3, lanes) * LANE_PX;
+    return narrow ? TOP_PX + NARROW_BARS_PX + (depth + 1) * STEP_PX : TOP_PX + Math.max(3, lanes) * LANE_PX + 16;
   }
 
   // From parent to child: level at both ends, so that no edge crosses a label above a node.
@@ -114,12 +114,17 @@ const Figure = (() => {
     const tall = height(view.lanes || lanes, depth, view.narrow);
     const column = view.narrow ? view.width / (lanes + 0.4) : (view.width * 0.76) / (depth + 1.3);
     const room = view.narrow
-      ? { font: 13, chars: Math.max(2, Math.floor((column - 26) / 8.6)), root: 12 }
+      ? narrowRoom(column)
       : { font: 18, chars: Math.max(4, Math.min(14, Math.floor((column * 0.92) / 10.6))), root: Math.max(4, Math.min(10, Math.floor((column * 0.66) / 11))) };
     return {
       data: [...edges(round, layout, view), bars(round, layout, view), nodes(round, layout, view, room), ring(view)],
       layout: view.narrow ? narrowLayout(round, view, lanes, depth, tall) : wideLayout(round, view, lanes, depth, tall),
     };
+  }
+
+  function narrowRoom(column) {
+    const font = column < 70 ? 12 : 13;
+    return { font, chars: Math.max(2, Math.floor((column - 18) / (font * 0.6))), root: 12 };
   }
 
   function base(round, view, tall) {
@@ -151,7 +156,7 @@ const Figure = (() => {
         ...quiet, domain: [0.8, 0.93], range: [0, 1], side: "top", tickvals: [0, 0.5], ticktext: ["0", TEXT.col_score],
         visible: hasBars, anchor: "y",
       },
-      yaxis: { ...quiet, range: [bottom, -0.62], showticklabels: false },
+      yaxis: { ...quiet, range: [bottom, -0.8], showticklabels: false },
       shapes: hasBars ? [
         line("x2", "y", [0, 0], [-0.5, lanes - 0.5], view.colours.line, 1),
         line("x2", "y", [round.tau, round.tau], [-0.5, lanes - 0.5], view.colours.ink, 2, "5px,3px"),

@@ -7,7 +7,7 @@ const Inspector = (() => {
     const parent = round.nodes.find((n) => n.id === node.parent);
     if (parent && parent.status === "rejected") return TEXT.why_parent;
     if (node.score === null) return TEXT.why_unscored;
-    const values = { score: Format.number(node.score, 3), tau: Format.number(round.tau, 2) };
+    const values = { score: Format.probability(node.score), tau: Format.number(round.tau, 2) };
     if (node.score < round.tau) return Format.fill(TEXT.why_below, values);
     return round.tau >= 1 ? TEXT.why_mismatch : Format.fill(TEXT.why_other, values);
   }

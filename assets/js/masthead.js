@@ -41,7 +41,7 @@ const Masthead = (() => {
     Format.write(model, words[status.state]);
     model.className = `sp-model is-${status.state}`;
     trouble.hidden = status.state !== "failed";
-    if (status.state === "failed") Format.write(trouble, `${Format.fill(TEXT.model_failed, { message: status.message })} ${TEXT.model_failed_hint}`);
+    if (status.state === "failed") trouble.replaceChildren(el("b", {}, TEXT.model_failed), ` ${status.message}`, el("br"), TEXT.model_failed_hint);
   }
 
   function source(name) {

@@ -36,7 +36,13 @@ const View = (() => {
   const strip = Strip.mount(stripPart.node, { scrub, step, redrawn: () => strip.update(state, false) });
   stripPart.node.append(transportBox);
   const transport = Transport.mount(transportBox, { step, advance, rewind, follow, save, load });
-  const drawTree = Pacing.create(tree.draw);
+  // The heading names the round that is drawn, so both change together.
+  const drawTree = Pacing.create(() => {
+    const at = Store.shown(state), round = state.rounds[at] || null;
+    tree.show(round, round ? state.layouts[at] : null);
+    drawRoundHead(round);
+    return tree.draw();
+  });
 
   // ---- what the visitor does --------------------------------------------------------------
 
@@ -98,16 +104,18 @@ const View = (() => {
     strip.update(state, fresh);
     transport.update(state);
     const round = state.rounds[Store.shown(state)] || null;
-    tree.show(round, round ? state.layouts[Store.shown(state)] : null);
-    drawRoundHead(round, live);
-    if (!live || !state.follow) inspector.round(round);
-    drawTree(live && state.follow && !fresh ? state.pace : null);
+    const paced = live && state.follow && !fresh;
+    if (!paced) {
+      drawRoundHead(round);
+      inspector.round(round);
+    }
+    drawTree(paced ? state.pace : null);
     Format.write(status, statusWords());
   }
 
-  function drawRoundHead(round, live) {
+  function drawRoundHead(round) {
     const n = round ? round.index + 1 : 0;
-    const words = live ? TEXT.tree_title_live : TEXT.tree_title;
+    const words = Store.isLive(state) ? TEXT.tree_title_live : TEXT.tree_title;
     Format.write(treePart.heading, round ? Format.fill(words, { n, total: state.rounds.length }) : TEXT.no_rounds);
     chip.hidden = reason.hidden = !round;
     if (!round) return;

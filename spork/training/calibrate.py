@@ -1,16 +1,26 @@
-"""Calibration: from a fork's feature to how likely the fork is the model's own text."""
+"""Calibration: from a fork's features to how likely the fork is the model's own text."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 
 from ..lens import Calibration
 
 
-def auc(features: list[float], agrees: list[bool]) -> float:
-    """Chance that an agreeing fork's feature exceeds a disagreeing one's, ties counted half.
+@dataclass
+class JudgedFork:
+    """One fork met while decoding: its features, whether it is the model's own text, who proposed it."""
+
+    features: list[float]
+    agrees: bool
+    proposer: str
+
+
+def auc(scores: list[float], agrees: list[bool]) -> float:
+    """Chance that an agreeing fork's score exceeds a disagreeing one's, ties counted half.
 
     The Mann-Whitney statistic, from ranks. NaN where one of the two kinds is missing.
     """
@@ -18,7 +28,7 @@ def auc(features: list[float], agrees: list[bool]) -> float:
     bad = len(agrees) - good
     if not good or not bad:
         return math.nan
-    order = torch.tensor(features, dtype=torch.float64)
+    order = torch.tensor(scores, dtype=torch.float64)
     _, group, counts = torch.unique(order, return_inverse=True, return_counts=True)
     last = counts.cumsum(0).double()
     rank = (last - (counts.double() - 1) / 2)[group]
@@ -26,35 +36,43 @@ def auc(features: list[float], agrees: list[bool]) -> float:
     return (rank_sum - good * (good + 1) / 2) / (good * bad)
 
 
-def fit_logistic(features: list[float], agrees: list[bool]) -> tuple[float, float]:
-    """(slope, offset) of the likeliest sigmoid, by Newton's method on the standardised feature.
+def fit_logistic(features: list[list[float]], agrees: list[bool]) -> tuple[list[float], float]:
+    """(slopes, offset) of the likeliest sigmoid, by Newton's method on standardised features.
 
-    Platt 1999, with his smoothed targets, so that separable data keeps a finite slope.
+    Platt 1999, with his smoothed targets, so that separable data keeps finite slopes.
     """
     x = torch.tensor(features, dtype=torch.float64)
-    mean, spread = x.mean(), x.std().clamp_min(1e-9)
+    mean, spread = x.mean(dim=0), x.std(dim=0).clamp_min(1e-9)
     x = (x - mean) / spread
     good = sum(agrees)
     bad = len(agrees) - good
     y = torch.where(torch.tensor(agrees), (good + 1) / (good + 2), 1 / (bad + 2)).double()
-    design = torch.stack([x, torch.ones_like(x)], dim=1)
-    w = torch.zeros(2, dtype=torch.float64)
+    design = torch.cat([x, torch.ones(len(x), 1, dtype=torch.float64)], dim=1)
+    w = torch.zeros(design.shape[1], dtype=torch.float64)
     for _ in range(50):
         p = (design @ w).sigmoid()
         gradient = design.T @ (p - y)
-        hessian = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * torch.eye(2, dtype=torch.float64)
+        hessian = (design * (p * (1 - p))[:, None]).T @ design + 1e-6 * torch.eye(len(w), dtype=torch.float64)
         step = torch.linalg.solve(hessian, gradient)
         w = w - step
         if step.abs().max() < 1e-9:
             break
-    slope = (w[0] / spread).item()
-    return slope, (w[1] - w[0] * mean / spread).item()
+    slopes = w[:-1] / spread
+    return slopes.tolist(), (w[-1] - slopes @ mean).item()
 
 
-def calibrate(fit: list[tuple[float, bool]], held_out: list[tuple[float, bool]]) -> Calibration:
-    """Fit the sigmoid on one set of (feature, agrees) and measure the AUC on another."""
-    slope, offset = fit_logistic([f for f, _ in fit], [a for _, a in fit])
-    # Measured on the score as it will be used, so a falling sigmoid counts for what it does.
-    scores = [slope * f + offset for f, _ in held_out]
-    agrees = [a for _, a in held_out]
-    return Calibration(slope, offset, auc(scores, agrees), forks=len(agrees), agreeing=sum(agrees))
+def calibrate(fit: list[JudgedFork], held_out: list[JudgedFork]) -> Calibration:
+    """Fit the sigmoid on one set of forks and measure the AUC on another."""
+    slopes, offset = fit_logistic([f.features for f in fit], [f.agrees for f in fit])
+
+    def measured(forks: list[JudgedFork]) -> float:
+        # On the score as it will be used, so a falling sigmoid counts for what it does.
+        scores = [sum(s * x for s, x in zip(slopes, f.features)) + offset for f in forks]
+        return auc(scores, [f.agrees for f in forks])
+
+    by_proposer = {
+        name: measured([f for f in held_out if f.proposer == name]) for name in sorted({f.proposer for f in held_out})
+    }
+    return Calibration(
+        slopes, offset, measured(held_out), by_proposer, forks=len(held_out), agreeing=sum(f.agrees for f in held_out)
+    )

@@ -17,7 +17,7 @@ import torch
 from ..config import EARLY_SCORES, SporkConfig
 from ..engine import Engine
 from ..errors import ConfigError
-from ..lens import LayerLens, Lens, fingerprint
+from ..lens import Calibration, LayerLens, Lens, StateMap, fingerprint
 from ..parts import ModelParts
 from ..progress import Progress, ignore
 from ..proposers import PROPOSERS
@@ -26,7 +26,7 @@ from ..tree import ROOT
 from ..verifiers.base import Verdict
 from ..verifiers.early_layers import EarlyJudge, fork_path
 from ..verifiers.exact import Exact
-from .calibrate import calibrate
+from .calibrate import JudgedFork, calibrate
 from .ridge import Ridge
 from .self_text import self_generated
 
@@ -37,19 +37,17 @@ LONGEST = 512  # tokens of a sequence that the map is fitted on
 
 @dataclass
 class FitReport:
-    """One line a layer: agreement of the lens with the model, and AUC by score."""
+    """One line a layer: agreement of the lens with the model, and the calibrations with their AUC."""
 
     layers: int
     top1: float
     top4: float
-    auc: dict[str, float]
-    forks: int
-    agreeing: int
+    calibrations: dict[str, Calibration]
 
 
 def default_layers(count: int) -> list[int]:
-    """Depths worth trying in a model of `count` layers: a fifth, a third, a half, two thirds."""
-    return sorted({max(1, round(count * part)) for part in (1 / 5, 1 / 3, 1 / 2, 2 / 3)})
+    """Depths worth trying in a model of `count` layers: a third, a half, two thirds."""
+    return sorted({max(1, round(count * part)) for part in (1 / 3, 1 / 2, 2 / 3)})
 
 
 def fit_lens(
@@ -71,7 +69,9 @@ def fit_lens(
         raise ConfigError("tokens must be at least 100")
     shuffled = random.Random(seed).sample(list(prompts), len(prompts))
     kept, written = shuffled[:held_out], shuffled[held_out:]
-    sequences = text if text is not None else self_generated(engine, written, tokens, seed, progress)
+    if text is None:
+        text = self_generated(engine, written, tokens, seed, progress)
+    sequences = _first_tokens(text, tokens)
     maps = _fit_maps(engine, sequences, layers, progress)
     lenses = {n: LayerLens(*maps[n], calibrations={}, top1=0.0, top4=0.0) for n in layers}
     half = held_out // 2
@@ -80,9 +80,10 @@ def fit_lens(
     for n, lens in lenses.items():
         lens.calibrations = {k: calibrate(fit_on[n].forks[k], measured[n].forks[k]) for k in EARLY_SCORES}
         lens.top1, lens.top4 = measured[n].agreement()
-    reports = [_report(n, lens) for n, lens in lenses.items()]
+    reports = [FitReport(n, lens.top1, lens.top4, lens.calibrations) for n, lens in lenses.items()]
+    best = max(lenses, key=lambda n: lenses[n].calibrations["lens"].auc)
     lens = Lens(
-        lenses, _best(reports), fingerprint(engine.loaded.model),
+        lenses, best, fingerprint(engine.loaded.model),
         {
             "model": engine.loaded.name, "sequences": len(sequences), "tokens": sum(map(len, sequences)),
             "held_out_prompts": held_out, "seed": seed, "dtype": str(engine.loaded.dtype),
@@ -91,33 +92,36 @@ def fit_lens(
     return lens, reports
 
 
-def _best(reports: list[FitReport]) -> int:
-    """The shallowest depth whose lens score comes within 0.02 of the best AUC: early is the point."""
-    top = max(r.auc["lens"] for r in reports)
-    return min(r.layers for r in reports if r.auc["lens"] >= top - 0.02)
-
-
-def _report(n: int, lens: LayerLens) -> FitReport:
-    shown = lens.calibrations["lens"]
-    return FitReport(n, lens.top1, lens.top4, {k: c.auc for k, c in lens.calibrations.items()}, shown.forks, shown.agreeing)
+def _first_tokens(text: Sequence[Sequence[int]], tokens: int) -> list[Sequence[int]]:
+    """As many whole sequences as it takes to hold `tokens`."""
+    taken, held = [], 0
+    for sequence in text:
+        if held >= tokens:
+            break
+        taken.append(sequence)
+        held += len(sequence)
+    return taken
 
 
 @torch.inference_mode()
 def _fit_maps(
     engine: Engine, sequences: Sequence[Sequence[int]], layers: Sequence[int], progress: Progress
-) -> dict[int, tuple[torch.Tensor, torch.Tensor]]:
-    """Ridge maps from the state after layer N to the final one, for every N, in one sweep of the text."""
-    ridges: dict[int, Ridge] = {}
+) -> dict[int, tuple[StateMap, StateMap]]:
+    """The plain and the informed map for every N, in one sweep of the text."""
+    plain: dict[int, Ridge] = {}
+    informed: dict[int, Ridge] = {}
     for number, ids in enumerate(sequences):
         ids = ids[:LONGEST]
         engine.runner.reset(len(ids))
         output = engine.runner.forward(ids, trunk=len(ids), ancestors=(), taps=layers, want_final=True)
         for n, states in output.tapped.items():
-            ridge = ridges.setdefault(n, Ridge(states.shape[1], output.final.shape[1]))
-            ridge.add(states, output.final)
+            width, final = states.shape[1], output.final
+            plain.setdefault(n, Ridge(width, final.shape[1])).add(states, final)
+            pairs = torch.cat([states[1:], final[:-1]], dim=-1)
+            informed.setdefault(n, Ridge(pairs.shape[1], final.shape[1])).add(pairs, final[1:])
         progress("fitting the lens", (number + 1) / len(sequences))
     engine.runner.cache.clear()
-    return {n: ridge.solve() for n, ridge in ridges.items()}
+    return {n: (StateMap(*plain[n].solve()), StateMap(*informed[n].solve())) for n in plain}
 
 
 def judge_forks(
@@ -129,6 +133,7 @@ def judge_forks(
     steps = [(name, prompt) for name in ("full-model", "recycling") for prompt in prompts]
     for number, (name, prompt) in enumerate(steps):
         proposer = PROPOSERS[name](JUDGED, engine.parts)
+        watching.proposer = name
         for _ in engine.run_parts((proposer, watching), engine.encode(prompt, raw=False), JUDGED):
             pass
         progress(doing, (number + 1) / len(steps))
@@ -136,10 +141,10 @@ def judge_forks(
 
 
 class Judged:
-    """What one lens made of the forks met: (feature, agrees) by score kind, and its token ranks."""
+    """What one lens made of the forks met, by score kind, and how its token ranks came out."""
 
     def __init__(self) -> None:
-        self.forks: dict[str, list[tuple[float, bool]]] = {kind: [] for kind in EARLY_SCORES}
+        self.forks: dict[str, list[JudgedFork]] = {kind: [] for kind in EARLY_SCORES}
         self._top1 = self._top4 = self._seen = 0
 
     def add_root(self, lens_logits: torch.Tensor, own: int) -> None:
@@ -158,6 +163,9 @@ class WatchingExact(Exact):
     """Exact verification that also notes, for every lens, each fork's features and whether the
     fork is the model's own text. So what is calibrated is what decoding meets."""
 
+    wants_final = True
+    proposer = ""
+
     def __init__(self, parts: ModelParts, lenses: dict[int, LayerLens]):
         super().__init__(JUDGED, parts)
         self.taps = tuple(lenses)
@@ -167,13 +175,13 @@ class WatchingExact(Exact):
     def verify(self, context: RoundContext) -> Verdict:
         verdict = super().verify(context)
         tree, own = context.tree, verdict.own_tokens
-        inner = sorted({ROOT, *(tree.parents[n] for n in range(1, len(tree)))})
         paths = [fork_path(tree, fork) for fork in tree.children(ROOT)]
         agrees = [all(tree.tokens[n] == own[tree.parents[n]] for n in path) for path in paths]
         for n, lens in self._lenses.items():
-            states = context.states.tapped(inner, n)
-            self.judged[n].add_root(self._runner.head(lens.final_state(states[:1]))[0], own[ROOT])
-            judge = EarlyJudge(self._runner, lens, tree, inner, states)
+            judge = EarlyJudge(self._runner, lens, context, n)
+            self.judged[n].add_root(judge.root_logits, own[ROOT])
             for kind in EARLY_SCORES:
-                self.judged[n].forks[kind] += [(judge.feature(kind, p), a) for p, a in zip(paths, agrees)]
+                self.judged[n].forks[kind] += [
+                    JudgedFork(judge.features(kind, p), a, self.proposer) for p, a in zip(paths, agrees)
+                ]
         return verdict

@@ -41,6 +41,8 @@ class Verifier:
     gives_bonus: ClassVar[bool] = False
     #: Depths (numbers of first layers) whose states `verify` will ask for.
     taps: tuple[int, ...] = ()
+    #: `verify` will also ask for final hidden states.
+    wants_final: ClassVar[bool] = False
 
     def __init__(self, config: SporkConfig, parts: ModelParts):
         """Raises ConfigError for a combination that cannot work."""

@@ -14,7 +14,7 @@ from spork.errors import ConfigError, ModelError
 from spork.lens import Lens, find_lens, fingerprint
 from spork.proposers import Proposer
 from spork.verifiers.early_layers import EarlyLayers
-from spork.training.calibrate import auc, calibrate, fit_logistic
+from spork.training.calibrate import JudgedFork, auc, calibrate, fit_logistic
 from spork.training.fit_lens import fit_lens
 from spork.training.ridge import Ridge
 from spork.training.self_text import read_prompts, read_text, self_generated
@@ -67,12 +67,12 @@ def test_logistic_regression_recovers_its_slope():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(4000, generator=generator, dtype=torch.float64) * 5 + 20
     y = torch.rand(4000, generator=generator, dtype=torch.float64) < torch.sigmoid(0.5 * x - 9)
-    slope, offset = fit_logistic(x.tolist(), y.tolist())
+    (slope,), offset = fit_logistic(x[:, None].tolist(), y.tolist())
     assert abs(slope - 0.5) < 0.06 and abs(offset + 9) < 1.2
 
 
 def test_separable_data_keeps_a_finite_slope():
-    slope, offset = fit_logistic([1.0, 2.0, 3.0, 4.0], [False, False, True, True])
+    (slope,), offset = fit_logistic([[1.0], [2.0], [3.0], [4.0]], [False, False, True, True])
     assert math.isfinite(slope) and math.isfinite(offset) and slope > 0
 
 
@@ -80,11 +80,13 @@ def test_a_calibrated_score_is_the_share_that_agrees():
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(3000, generator=generator).tolist()
     agrees = [float(torch.rand((), generator=generator)) < 1 / (1 + math.exp(-2 * v)) for v in x]
-    c = calibrate(list(zip(x[:1500], agrees[:1500])), list(zip(x[1500:], agrees[1500:])))
-    high = [a for v, a in zip(x[1500:], agrees[1500:]) if c(v) > 0.7]
-    low = [a for v, a in zip(x[1500:], agrees[1500:]) if c(v) < 0.3]
+    forks = [JudgedFork([v], a, "who") for v, a in zip(x, agrees)]
+    c = calibrate(forks[:1500], forks[1500:])
+    high = [f.agrees for f in forks[1500:] if c(f.features) > 0.7]
+    low = [f.agrees for f in forks[1500:] if c(f.features) < 0.3]
     assert sum(high) / len(high) > 0.7 > 0.3 > sum(low) / len(low)
     assert 0.8 < c.auc < 1 and c.forks == 1500
+    assert c.auc_by_proposer == {"who": c.auc}
 
 
 def test_a_lens_saves_and_loads_and_knows_its_model(engine, tmp_path, monkeypatch):
@@ -94,7 +96,7 @@ def test_a_lens_saves_and_loads_and_knows_its_model(engine, tmp_path, monkeypatc
     again = find_lens("tiny-llama", engine.loaded.model)
     assert again.layers[1].calibrations == lens.layers[1].calibrations
     assert again.default_layers == lens.default_layers
-    torch.testing.assert_close(again.layers[2].weight, lens.layers[2].weight, rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(again.layers[2].informed.weight, lens.layers[2].informed.weight, rtol=1e-2, atol=1e-2)
     assert find_lens("tiny-llama", tiny_model("llama", seed=1).model) is None, "other weights, other lens"
     assert find_lens("another-name", engine.loaded.model) is None
 

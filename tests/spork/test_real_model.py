@@ -94,7 +94,7 @@ def test_the_shipped_lens_is_for_this_model_and_tells_forks_apart(engine):
     assert engine.parts.lens is not None
     assert shipped.fingerprint == engine.parts.lens.fingerprint
     default = shipped.layers[shipped.default_layers].calibrations["lens"]
-    assert default.auc > 0.7
+    assert default.auc > 0.7 and min(default.auc_by_proposer.values()) > 0.7
     assert default.forks > 500 and default.agreeing > 100
 
 
@@ -107,8 +107,10 @@ def test_the_shipped_lens_beats_0_7_again_on_prompts_it_never_met(engine):
     n = lens.default_layers
     prompts = ["How do I keep my houseplants alive in winter?", "Tell a joke about a cat.", "What is a mortgage?"]
     judged = judge_forks(engine, {n: lens.layers[n]}, prompts)[n]
-    features = [f for f, _ in judged.forks["lens"]]
-    assert auc(features, [a for _, a in judged.forks["lens"]]) > 0.7
+    score = lens.layers[n].calibrations["lens"]
+    for proposer in ("full-model", "recycling"):
+        forks = [f for f in judged.forks["lens"] if f.proposer == proposer]
+        assert auc([score(f.features) for f in forks], [f.agrees for f in forks]) > 0.7, proposer
 
 
 def test_generate_ends_with_json_equal_to_transformers(capsys, greedy):
