@@ -82,8 +82,8 @@ def one_line(finished: RunFinished) -> str:
         if m.get(name) is not None:
             parts.append(form.format(m[name]))
     if m.get("speedup_paired"):
-        verdict = "as fast as" if m["speedup"] == 1 else f"{m['speedup']:.2f} times"
-        parts.append(f"{verdict} greedy (paired)")
+        slower = "slower: " if m["speedup"] < 1 else ""
+        parts.append(f"{slower}{m['speedup']:.2f} times greedy's speed (paired)")
     if m.get("parity"):
         p = m["parity"]
         parts.append("identical to greedy" if p["identical"] else f"differs from greedy at token {p['first_difference']}")

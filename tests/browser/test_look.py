@@ -93,3 +93,16 @@ def test_nothing_moves_by_itself(visit):
     """No animation runs while the page stands still, so none runs beside the engine either."""
     visit.page.wait_for_timeout(500)
     assert visit.page.evaluate("document.getAnimations().filter((a) => a.playState === 'running').length") == 0
+
+
+def test_no_script_is_awake_on_every_frame(new_visit):
+    visit = new_visit()
+    visit.page.add_init_script(
+        "window.frames_asked = 0; const next = window.requestAnimationFrame;"
+        "window.requestAnimationFrame = (f) => { window.frames_asked++; return next.call(window, f); };"
+    )
+    visit.open()
+    visit.page.wait_for_timeout(1500)
+    visit.page.evaluate("window.frames_asked = 0")
+    visit.page.wait_for_timeout(2000)
+    assert visit.page.evaluate("window.frames_asked") < 12
