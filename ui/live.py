@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator
 
 from spork.errors import SporkError
-from spork.events import RunFinished
 
 from .desk import ModelDesk
 from .requests import RunRequest

@@ -124,7 +124,7 @@ const Figure = (() => {
 
   function narrowRoom(column) {
     const font = column < 70 ? 12 : 13;
-    return { font, chars: Math.max(2, Math.floor((column - 18) / (font * 0.6))), root: 12 };
+    return { font, chars: Math.max(2, Math.floor((column - 26) / (font * 0.6))), root: 12 };
   }
 
   function base(round, view, tall) {

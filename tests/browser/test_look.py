@@ -102,7 +102,11 @@ def test_no_script_is_awake_on_every_frame(new_visit):
         "window.requestAnimationFrame = (f) => { window.frames_asked++; return next.call(window, f); };"
     )
     visit.open()
-    visit.page.wait_for_timeout(1500)
-    visit.page.evaluate("window.frames_asked = 0")
-    visit.page.wait_for_timeout(2000)
-    assert visit.page.evaluate("window.frames_asked") < 12
+    # Gradio's opening transitions last a few seconds on a slow machine; after them, stillness.
+    for _ in range(10):
+        visit.page.evaluate("window.frames_asked = 0")
+        visit.page.wait_for_timeout(2000)
+        asked = visit.page.evaluate("window.frames_asked")
+        if asked < 12:
+            return
+    raise AssertionError(f"{asked} animation frames were asked for in two quiet seconds")
