@@ -31,18 +31,17 @@ def fit_lens(arguments: argparse.Namespace) -> int:
         )
     out = Path(arguments.out) if arguments.out else lens_places(arguments.model)[0]
     lens.save(out)
-    print("AUC: chance that a fork which agrees with greedy scores above one that does not, on held-out prompts")
-    print(f"{'layers':>6} {'top-1':>6} {'top-4':>6} {'lens':>6}  by proposer{'':22} {'cosine':>6} {'norm':>6}  forks, agreeing")
+    print("AUC of a fork's score, by kind of score and by who proposed the fork, on held-out prompts:")
+    print("the chance that a fork which agrees with greedy scores above one that does not")
     for r in reports:
-        lens_score = r.calibrations["lens"]
-        parts = ", ".join(f"{name} {value:.3f}" for name, value in lens_score.auc_by_proposer.items())
-        print(
-            f"{r.layers:6d} {r.top1:6.1%} {r.top4:6.1%} {lens_score.auc:6.3f}  {parts:33} {r.calibrations['cosine'].auc:6.3f} "
-            f"{r.calibrations['norm'].auc:6.3f}  {lens_score.forks}, {lens_score.agreeing}"
-            f"{' (default)' if r.layers == lens.default_layers else ''}"
-        )
+        mark = ", the default" if r.layers == lens.default_layers else ""
+        print(f"{r.layers} layers{mark}: the model's own token is the lens's first {r.top1:.1%}, in its first four {r.top4:.1%}")
+        for kind, by_proposer in r.calibrations.items():
+            cells = [f"{who} {c.auc:.3f} ({c.agreeing} of {c.forks} agree)" for who, c in by_proposer.items()]
+            print(f"    {kind:7} {'   '.join(cells)}")
     print(f"wrote {out}")
-    if not lens.layers[lens.default_layers].calibrations["lens"].auc > 0.5:
+    default = lens.layers[lens.default_layers].calibrations["lens"]
+    if not min(c.auc for c in default.values()) > 0.5:
         print("the lens score tells agreeing forks no better than chance: fit on more text", file=sys.stderr)
     return 0
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from safetensors.torch import save_file
 
 from .errors import ModelError
 
+log = logging.getLogger(__name__)
+
 FORMAT = 1
 
 
@@ -31,14 +34,12 @@ class Calibration:
     """score = sigmoid(slopes . features + offset): how likely a fork is the model's own text.
 
     `auc`: chance that a fork which agrees with greedy scores above one that does not, measured on
-    held-out text with `forks` forks, `agreeing` of them in agreement; `auc_by_proposer` the same
-    for each proposer's forks alone.
+    held-out text with `forks` forks, `agreeing` of them in agreement.
     """
 
     slopes: list[float]
     offset: float
     auc: float
-    auc_by_proposer: dict[str, float]
     forks: int
     agreeing: int
 
@@ -61,7 +62,8 @@ class StateMap:
 
 @dataclass
 class LayerLens:
-    """The lens for one N, and its calibrations by score kind.
+    """The lens for one N, and its calibrations by score kind and by proposer: what a feature means
+    depends on who drafted, since a fork of the model's own greedy tokens reads well to its end.
 
     `plain` reads the state after layer N alone, `informed` that state and the previous position's
     final one. `top1` and `top4` say how often, on held-out text, the model's own token was the
@@ -70,9 +72,14 @@ class LayerLens:
 
     plain: StateMap
     informed: StateMap
-    calibrations: dict[str, Calibration]
+    calibrations: dict[str, dict[str, Calibration]]
     top1: float
     top4: float
+
+    def calibration(self, kind: str, proposer: str) -> Calibration:
+        """The proposer's own where it was fitted, else that of recycling: a draft from outside the model."""
+        by_proposer = self.calibrations[kind]
+        return by_proposer.get(proposer, by_proposer["recycling"])
 
     def final_state(self, tapped: torch.Tensor, before: torch.Tensor | None = None) -> torch.Tensor:
         """Predicted final hidden states [n, width] for states after layer N [n, width].
@@ -101,7 +108,10 @@ class Lens:
                 tensors[f"{n}.{name}.weight"] = part.weight.to(torch.float16).contiguous()
                 tensors[f"{n}.{name}.bias"] = part.bias.to(torch.float16).contiguous()
             meta[str(n)] = {
-                "calibrations": {kind: asdict(c) for kind, c in layer.calibrations.items()},
+                "calibrations": {
+                    kind: {who: asdict(c) for who, c in by_proposer.items()}
+                    for kind, by_proposer in layer.calibrations.items()
+                },
                 "top1": layer.top1,
                 "top4": layer.top4,
             }
@@ -124,7 +134,10 @@ class Lens:
                     int(n): LayerLens(
                         plain=_read_map(file, f"{n}.plain"),
                         informed=_read_map(file, f"{n}.informed"),
-                        calibrations={k: Calibration(**c) for k, c in meta["calibrations"].items()},
+                        calibrations={
+                            kind: {who: Calibration(**c) for who, c in by_proposer.items()}
+                            for kind, by_proposer in meta["calibrations"].items()
+                        },
                         top1=meta["top1"],
                         top4=meta["top4"],
                     )
@@ -164,7 +177,11 @@ def find_lens(model_name: str, model: torch.nn.Module) -> Lens | None:
     own = fingerprint(model)
     for path in lens_places(model_name):
         if path.is_file():
-            lens = Lens.load(path)
+            try:
+                lens = Lens.load(path)
+            except ModelError as error:  # everything but early-layers works without one
+                log.warning("%s", error)
+                continue
             if lens.fingerprint == own:
                 return lens
     return None

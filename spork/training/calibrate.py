@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -12,11 +12,10 @@ from ..lens import Calibration
 
 @dataclass
 class JudgedFork:
-    """One fork met while decoding: its features, whether it is the model's own text, who proposed it."""
+    """One fork met while decoding: its features, and whether it is the model's own text."""
 
     features: list[float]
     agrees: bool
-    proposer: str
 
 
 def auc(scores: list[float], agrees: list[bool]) -> float:
@@ -62,17 +61,7 @@ def fit_logistic(features: list[list[float]], agrees: list[bool]) -> tuple[list[
 
 
 def calibrate(fit: list[JudgedFork], held_out: list[JudgedFork]) -> Calibration:
-    """Fit the sigmoid on one set of forks and measure the AUC on another."""
+    """Fit the sigmoid on one set of forks and measure the AUC, of the score as used, on another."""
     slopes, offset = fit_logistic([f.features for f in fit], [f.agrees for f in fit])
-
-    def measured(forks: list[JudgedFork]) -> float:
-        # On the score as it will be used, so a falling sigmoid counts for what it does.
-        scores = [sum(s * x for s, x in zip(slopes, f.features)) + offset for f in forks]
-        return auc(scores, [f.agrees for f in forks])
-
-    by_proposer = {
-        name: measured([f for f in held_out if f.proposer == name]) for name in sorted({f.proposer for f in held_out})
-    }
-    return Calibration(
-        slopes, offset, measured(held_out), by_proposer, forks=len(held_out), agreeing=sum(f.agrees for f in held_out)
-    )
+    calibration = Calibration(slopes, offset, math.nan, len(held_out), sum(f.agrees for f in held_out))
+    return replace(calibration, auc=auc([calibration(f.features) for f in held_out], [f.agrees for f in held_out]))

@@ -31,6 +31,7 @@ from .ridge import Ridge
 from .self_text import self_generated
 
 #: Forks are judged in runs of this shape and length.
+JUDGED_PROPOSERS = ("full-model", "recycling")
 JUDGED = SporkConfig(k=4, m=3, max_new_tokens=64)
 LONGEST = 512  # tokens of a sequence that the map is fitted on
 
@@ -42,12 +43,12 @@ class FitReport:
     layers: int
     top1: float
     top4: float
-    calibrations: dict[str, Calibration]
+    calibrations: dict[str, dict[str, Calibration]]
 
 
 def default_layers(count: int) -> list[int]:
-    """Depths worth trying in a model of `count` layers: a third, a half, two thirds."""
-    return sorted({max(1, round(count * part)) for part in (1 / 3, 1 / 2, 2 / 3)})
+    """Depths worth trying in a model of `count` layers: a third, two thirds, four fifths."""
+    return sorted({max(1, round(count * part)) for part in (1 / 3, 2 / 3, 4 / 5)})
 
 
 def fit_lens(
@@ -78,10 +79,13 @@ def fit_lens(
     fit_on = judge_forks(engine, lenses, kept[:half], progress, "calibrating")
     measured = judge_forks(engine, lenses, kept[half:], progress, "measuring")
     for n, lens in lenses.items():
-        lens.calibrations = {k: calibrate(fit_on[n].forks[k], measured[n].forks[k]) for k in EARLY_SCORES}
+        lens.calibrations = {
+            kind: {who: calibrate(fit_on[n].forks[kind, who], measured[n].forks[kind, who]) for who in JUDGED_PROPOSERS}
+            for kind in EARLY_SCORES
+        }
         lens.top1, lens.top4 = measured[n].agreement()
     reports = [FitReport(n, lens.top1, lens.top4, lens.calibrations) for n, lens in lenses.items()]
-    best = max(lenses, key=lambda n: lenses[n].calibrations["lens"].auc)
+    best = max(lenses, key=lambda n: min(c.auc for c in lenses[n].calibrations["lens"].values()))
     lens = Lens(
         lenses, best, fingerprint(engine.loaded.model),
         {
@@ -130,7 +134,7 @@ def judge_forks(
 ) -> "dict[int, Judged]":
     """Decode the prompts with two proposers and watch what each lens makes of the forks."""
     watching = WatchingExact(engine.parts, lenses)
-    steps = [(name, prompt) for name in ("full-model", "recycling") for prompt in prompts]
+    steps = [(name, prompt) for name in JUDGED_PROPOSERS for prompt in prompts]
     for number, (name, prompt) in enumerate(steps):
         proposer = PROPOSERS[name](JUDGED, engine.parts)
         watching.proposer = name
@@ -141,10 +145,12 @@ def judge_forks(
 
 
 class Judged:
-    """What one lens made of the forks met, by score kind, and how its token ranks came out."""
+    """What one lens made of the forks met, by score kind and proposer, and its token ranks."""
 
     def __init__(self) -> None:
-        self.forks: dict[str, list[JudgedFork]] = {kind: [] for kind in EARLY_SCORES}
+        self.forks: dict[tuple[str, str], list[JudgedFork]] = {
+            (kind, who): [] for kind in EARLY_SCORES for who in JUDGED_PROPOSERS
+        }
         self._top1 = self._top4 = self._seen = 0
 
     def add_root(self, lens_logits: torch.Tensor, own: int) -> None:
@@ -181,7 +187,7 @@ class WatchingExact(Exact):
             judge = EarlyJudge(self._runner, lens, context, n)
             self.judged[n].add_root(judge.root_logits, own[ROOT])
             for kind in EARLY_SCORES:
-                self.judged[n].forks[kind] += [
-                    JudgedFork(judge.features(kind, p), a, self.proposer) for p, a in zip(paths, agrees)
+                self.judged[n].forks[kind, self.proposer] += [
+                    JudgedFork(judge.features(kind, p), a) for p, a in zip(paths, agrees)
                 ]
         return verdict

@@ -48,6 +48,7 @@ class EarlyLayers(Verifier):
         self.taps = (layers,)
         self._lens = parts.lens.layers[layers]
         self._kind = config.early_score
+        self._calibrated = self._lens.calibration(self._kind, config.proposer)
         self._runner = parts.runner
 
     def verify(self, context: RoundContext) -> Verdict:
@@ -57,11 +58,10 @@ class EarlyLayers(Verifier):
             return Verdict([None], [], {ROOT: own})
         context.states.run_early(inner_nodes(tree))
         judge = EarlyJudge(self._runner, self._lens, context, self.taps[0])
-        calibrate = self._lens.calibrations[self._kind]
         forks = [fork_path(tree, fork) for fork in tree.children(ROOT)]
         return Verdict(
             node_scores=judge.node_scores(),
-            fork_scores=[calibrate(judge.features(self._kind, path)) for path in forks],
+            fork_scores=[self._calibrated(judge.features(self._kind, path)) for path in forks],
             own_tokens={ROOT: own},
         )
 
@@ -98,7 +98,8 @@ class EarlyJudge:
         tokens = torch.tensor(tree.tokens[1:], dtype=torch.long, device=logits.device)
         firsts = tree.children(ROOT)
         ratios = logits[rows, tokens] - logits.max(dim=-1).values[rows]
-        shares = self.root_logits[[tree.tokens[f] for f in firsts]].log_softmax(dim=-1)
+        # As log-odds, which is what a sigmoid takes; a lone fork holds the whole share.
+        shares = self.root_logits[[tree.tokens[f] for f in firsts]].softmax(dim=-1).logit(eps=1e-4)
         embeddings = runner.model.get_output_embeddings().weight[tokens]
         cosines = torch.cosine_similarity(tapped[rows].float(), embeddings.float(), dim=-1)
         norms = tapped.float().norm(dim=-1)[rows]

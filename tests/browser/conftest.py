@@ -77,11 +77,16 @@ def _wait_until_loaded(url: str, process: subprocess.Popen, log: Path, seconds: 
     pytest.fail(f"the server did not come up:\n{log.read_text()}")
 
 
-@pytest.fixture(scope="session")
-def browser():
-    path = os.environ.get("SPORK_CHROMIUM") or next(
+def chromium_path() -> str | None:
+    """$SPORK_CHROMIUM, else the first Chromium or Chrome on the path."""
+    return os.environ.get("SPORK_CHROMIUM") or next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
     )
+
+
+@pytest.fixture(scope="session")
+def browser():
+    path = chromium_path()
     if path is None:
         pytest.fail("no Chromium found; install one or set SPORK_CHROMIUM", pytrace=False)
     with sync_playwright() as playwright:

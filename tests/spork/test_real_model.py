@@ -93,9 +93,9 @@ def test_the_shipped_lens_is_for_this_model_and_tells_forks_apart(engine):
     shipped = Lens.load(lens_places(DEFAULT_MODEL)[-1])
     assert engine.parts.lens is not None
     assert shipped.fingerprint == engine.parts.lens.fingerprint
-    default = shipped.layers[shipped.default_layers].calibrations["lens"]
-    assert default.auc > 0.7 and min(default.auc_by_proposer.values()) > 0.7
-    assert default.forks > 500 and default.agreeing > 100
+    for calibration in shipped.layers[shipped.default_layers].calibrations["lens"].values():
+        assert calibration.auc > 0.7
+        assert calibration.forks > 200 and calibration.agreeing > 30
 
 
 def test_the_shipped_lens_beats_0_7_again_on_prompts_it_never_met(engine):
@@ -107,9 +107,9 @@ def test_the_shipped_lens_beats_0_7_again_on_prompts_it_never_met(engine):
     n = lens.default_layers
     prompts = ["How do I keep my houseplants alive in winter?", "Tell a joke about a cat.", "What is a mortgage?"]
     judged = judge_forks(engine, {n: lens.layers[n]}, prompts)[n]
-    score = lens.layers[n].calibrations["lens"]
     for proposer in ("full-model", "recycling"):
-        forks = [f for f in judged.forks["lens"] if f.proposer == proposer]
+        score = lens.layers[n].calibration("lens", proposer)
+        forks = judged.forks["lens", proposer]
         assert auc([score(f.features) for f in forks], [f.agrees for f in forks]) > 0.7, proposer
 
 
