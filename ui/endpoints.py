@@ -38,12 +38,12 @@ class Endpoints:
         self._desk = desk
         self.runs = RunTable()
 
-    def _run(self, run: str, prompt: Any, model: Any, **values: Any) -> Iterator[Batch]:
+    def _run(self, run: str, prompt: Any, model: Any, local: bool = False, **values: Any) -> Iterator[Batch]:
         """Check, then stream. Raises SporkError."""
         request = checked_request(self._settings, self._desk.names, prompt, model, values)
         cancel = self.runs.add(run)
         try:
-            yield from stream_run(self._desk, request, cancel)
+            yield from stream_run(self._desk, request, cancel, local)
         finally:
             self.runs.remove(run)
 
@@ -83,11 +83,12 @@ class Endpoints:
     def page_run(
         self, prompt: str, model: str, k: float, m: float, tau: float, proposer: str, verifier: str,
         max_new_tokens: float, temperature: float, seed: float, early_score: str, layers: float,
+        request: gr.Request,
     ) -> Iterator[str]:  # fmt: skip
         """The page's own run: frames for the view."""
         run = secrets.token_urlsafe(12)
         batches = self._run(
-            run, prompt, model, k=k, m=m, tau=tau, proposer=proposer, verifier=verifier,
+            run, prompt, model, _is_local(request), k=k, m=m, tau=tau, proposer=proposer, verifier=verifier,
             max_new_tokens=max_new_tokens, temperature=temperature, seed=seed,
             early_score=early_score, layers=layers or None,
         )  # fmt: skip
@@ -124,6 +125,12 @@ class Endpoints:
             if status.state in ("ready", "failed"):
                 return
             await asyncio.sleep(0.5)
+
+
+def _is_local(request: gr.Request) -> bool:
+    """Whether the visitor's browser runs on this machine, and was not forwarded by a proxy on it."""
+    host = request.client.host if request.client else ""
+    return host in ("127.0.0.1", "::1") and "x-forwarded-for" not in request.headers
 
 
 def _apart(run: str, batches: Iterable[Batch]) -> Iterator[dict[str, Any]]:

@@ -37,15 +37,16 @@ class Pace:
     duty: float
 
 
-def page_pace(device: str, cores: int | None = None) -> Pace:
+def page_pace(device: str, local: bool, cores: int | None = None) -> Pace:
     """A slower page where it would take the engine's own processors.
 
-    On a CPU with few cores the browser is often on the same machine, as on a laptop in a class
-    room, and every millisecond it draws stops a thread the forward pass waits for.
+    `local`: the browser runs on this machine, as on a laptop in a class room. Then on a CPU with
+    few cores every millisecond it draws stops a thread the forward pass waits for. For a visitor
+    from elsewhere only the sending costs.
     """
     cores = cores or os.cpu_count() or 1
     if device.startswith("cpu") and cores <= 4:
-        return Pace(hz=2.0, duty=0.015)
+        return Pace(hz=1.0, duty=0.015) if local else Pace(hz=4.0, duty=0.10)
     return Pace(hz=12.0, duty=0.10)
 
 
@@ -64,7 +65,8 @@ def stream_run(
     desk: ModelDesk,
     request: RunRequest,
     cancel: threading.Event,
-    pace: Callable[[str], Pace] = page_pace,
+    local: bool = False,
+    pace: Callable[[str, bool], Pace] = page_pace,
 ) -> Iterator[Batch]:
     """Wait for an engine, run the request on it, yield batches. Raises SporkError.
 
@@ -78,7 +80,7 @@ def stream_run(
         lent = _Loan(desk, request.model, engine)
         try:
             engine.check(request.prompt, request.config)
-            chosen = pace(str(engine.loaded.device))
+            chosen = pace(str(engine.loaded.device), local)
             yield Batch("running", pace=chosen)
         except BaseException:
             lent.end()
