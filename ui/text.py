@@ -12,7 +12,7 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
     ("Photosynthesis", "Explain how photosynthesis works in simple terms."),
     ("A short story", "Write a short story about a lighthouse keeper who finds a message in a bottle."),
     ("Python code", "Write a Python function that checks whether a string is a palindrome, then show two uses of it."),
-    ("A list that repeats", "List the planets of the solar system with one sentence about each."),
+    ("A song that repeats", "Write a short song about a river, with a chorus that comes back three times."),
 )
 
 PAGE: dict[str, str] = {

@@ -81,7 +81,9 @@ const Gauges = (() => {
         const figures = Store.figures(state);
         const whole = state.finished && Store.atEnd(state);
         const reference = state.started && state.started.reference;
-        showRate(figures, reference ? reference.tokens_per_s : null);
+        // A paired run knows its greedy rate for sure only once the second baseline has run too.
+        const last = whole && Format.exists(figures.greedy_tokens_per_s) ? figures.greedy_tokens_per_s : null;
+        showRate(figures, last || (reference ? reference.tokens_per_s : null));
         showSpeed(figures, whole && figures.speedup_paired !== undefined ? figures.speedup_paired : reference && reference.paired);
         Format.write(small[0].value, Format.percent(figures.acceptance_rate));
         Format.write(small[1].value, Format.number(figures.mean_jump, 2));
