@@ -2,10 +2,12 @@
 
 import sys
 
-from ui.settings import Settings, read_settings
+from ui.settings import Settings, check_address, read_settings
 
 # Options are read before the heavy imports, so that --help and a bad option answer at once.
 settings = read_settings(sys.argv[1:]) if __name__ == "__main__" else Settings()
+if __name__ == "__main__":
+    check_address(settings)
 
 from ui.page import build_page, launch  # noqa: E402
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,12 +37,13 @@ def generate(arguments: argparse.Namespace) -> int:
         else:
             events = engine.run(prompt, config, raw=arguments.raw)
         if trace:
-            trace.truncate(0)
+            with suppress(OSError):  # a device or a pipe holds nothing older
+                trace.truncate(0)
         started = finished = None
         shown = ""
         for event in events:
             if trace:
-                trace.write(dumps(event) + "\n")
+                _write_line(trace, dumps(event))
             if isinstance(event, RunStarted):
                 started = event
             elif isinstance(event, Round):
@@ -81,7 +82,7 @@ def one_line(finished: RunFinished) -> str:
                        ("acceptance_rate", "{:.0%} of rounds accepted")):
         if m.get(name) is not None:
             parts.append(form.format(m[name]))
-    if m.get("speedup_paired"):
+    if m.get("speedup_paired") and m.get("speedup") is not None:
         slower = "slower: " if m["speedup"] < 1 else ""
         parts.append(f"{slower}{m['speedup']:.2f} times greedy's speed (paired)")
     if m.get("parity"):
@@ -92,7 +93,7 @@ def one_line(finished: RunFinished) -> str:
 
 def _prompt_of(arguments: argparse.Namespace) -> str:
     if (arguments.prompt is None) == (arguments.prompt_file is None):
-        raise ConfigError("give a prompt, or --prompt-file F, and not both")
+        raise ConfigError("give a prompt (before --stop, which takes all that follows it) or --prompt-file F, and not both")
     try:
         if arguments.prompt is not None:
             # Under a narrow locale Python hands over the bytes it could not read; they are UTF-8.
@@ -111,6 +112,24 @@ def _open_trace(path: str | None, open_files: ExitStack) -> IO[str] | None:
         return None
     try:
         # Appending leaves an older file whole if the run never starts.
-        return open_files.enter_context(open(path, "a", encoding="utf-8"))
+        file = open(path, "a", encoding="utf-8")
+        open_files.callback(_close, file)
+        return file
     except OSError as error:
         raise SporkError(f"cannot write the trace to {path}: {error.strerror}") from None
+
+
+def _write_line(trace: IO[str], line: str) -> None:
+    try:
+        trace.write(line + "\n")
+        trace.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise SporkError(f"cannot write the trace: {error.strerror}") from None
+
+
+def _close(file: IO[str]) -> None:
+    """What could not be written was reported when it was; closing must not report it again."""
+    with suppress(OSError):
+        file.close()

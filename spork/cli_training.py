@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -14,13 +15,13 @@ PROMPTS = Path(__file__).resolve().parent.parent / "assets" / "prompts" / "self_
 
 def fit_lens(arguments: argparse.Namespace) -> int:
     from .engine import Engine
-    from .lens import lens_places
     from .models import load_model
     from .progress import shown
     from .training.fit_lens import fit_lens as fit
     from .training.self_text import read_prompts, read_text
 
     layers = _layers(arguments.layers)
+    out = _out(arguments)
     prompts = read_prompts(arguments.prompts or PROMPTS)
     engine = Engine(load_model(arguments.model, arguments.device, arguments.dtype))
     vocab = engine.loaded.model.get_input_embeddings().weight.shape[0]
@@ -29,7 +30,6 @@ def fit_lens(arguments: argparse.Namespace) -> int:
         lens, reports = fit(
             engine, prompts, layers, arguments.tokens, arguments.held_out, arguments.seed, progress, text
         )
-    out = Path(arguments.out) if arguments.out else lens_places(arguments.model)[0]
     lens.save(out)
     print("AUC of a fork's score, by kind of score and by who proposed the fork, on held-out prompts:")
     print("the chance that a fork which agrees with greedy scores above one that does not")
@@ -53,3 +53,17 @@ def _layers(text: str | None) -> list[int] | None:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise ConfigError(f"layers must be whole numbers separated by commas, got {text!r}") from None
+
+
+def _out(arguments: argparse.Namespace) -> Path:
+    """Where the lens goes, tried before the minutes of work that make it."""
+    from .lens import lens_places
+
+    out = Path(arguments.out) if arguments.out else lens_places(arguments.model)[0]
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if out.is_dir() or not os.access(out.parent, os.W_OK):
+            raise ConfigError(f"cannot write a lens to {out}: it is a folder, or lies in one that cannot be written")
+    except OSError as error:
+        raise ConfigError(f"cannot write a lens to {out}: {error.strerror}") from None
+    return out

@@ -6,7 +6,6 @@ range cannot differ between them.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -26,12 +25,13 @@ class Knob:
     def check(self, name: str, value: Any) -> int | float:
         """Return `value` as int or float; raise ConfigError when it is not a number in range."""
         allowed = f"allowed: {self.span}"
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise ConfigError(f"{name} must be a number, got {value!r}; {allowed}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+            raise ConfigError(f"{name} must be a number, got {shortened(value)}; {allowed}")
+        # Compared before anything is computed from it: an int may be too large for a float.
+        if not self.low <= value <= self.high:
+            raise ConfigError(f"{name} is {shortened(value)}, out of range; {allowed}")
         if self.integer and value != int(value):
             raise ConfigError(f"{name} must be a whole number, got {value}; {allowed}")
-        if not self.low <= value <= self.high:
-            raise ConfigError(f"{name} is {value:g}, out of range; {allowed}")
         return int(value) if self.integer else float(value)
 
     @property
@@ -94,7 +94,7 @@ class SporkConfig:
         known = {f.name for f in fields(cls)}
         for name in values:
             if name not in known:
-                raise ConfigError(f"unknown setting {name!r}; allowed: {', '.join(sorted(known))}")
+                raise ConfigError(f"unknown setting {shortened(name)}; allowed: {', '.join(sorted(known))}")
         for name, knob in KNOBS.items():
             if name in values and not (name == "repetition_penalty" and values[name] is None):
                 values[name] = knob.check(name, values[name])
@@ -111,9 +111,18 @@ class SporkConfig:
         return asdict(self) | {"stop": list(self.stop)}
 
 
+def shortened(value: Any) -> str:
+    """An untrusted value as a message may show it: never long, never failing."""
+    try:
+        text = repr(value)
+    except ValueError:  # an int of thousands of digits
+        return "a very large number"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def _check_name(what: str, value: Any, allowed: Any) -> None:
     if not isinstance(value, str) or value not in allowed:
-        raise ConfigError(f"unknown {what} {value!r}; allowed: {', '.join(allowed)}")
+        raise ConfigError(f"unknown {what} {shortened(value)}; allowed: {', '.join(allowed)}")
 
 
 def _checked_stops(stops: Any) -> tuple[str, ...]:

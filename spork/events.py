@@ -9,12 +9,15 @@ these objects, so live, replay and a loaded trace cannot drift apart.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Iterable, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
+from .config import shortened
 from .errors import TraceError
 
 SCHEMA = 1
@@ -22,6 +25,41 @@ SCHEMA = 1
 Status = Literal["accepted", "rejected", "bonus", "fallback"]
 FinishReason = Literal["eos", "length", "stop", "context", "cancelled", "error"]
 Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Reference(TypedDict):
+    """A greedy rate to compare with; `paired` when it is of this very prompt."""
+
+    tokens_per_s: Number
+    paired: bool
+
+
+class Parity(TypedDict):
+    identical: bool
+    first_difference: int | None
+    logit_gap: Number | None
+
+
+class Metrics(TypedDict, total=False):
+    """The figures of metrics.py at the end of a run; every one of them may be null."""
+
+    decode_s: Number
+    tokens_per_s: Number | None
+    speedup: Number | None
+    acceptance_rate: Number | None
+    token_acceptance: Number | None
+    mean_jump: Number | None
+    tokens_per_round: Number | None
+    speedup_paired: bool | None
+    greedy_tokens_per_s: Number | None
+    rounds: int
+    ms_per_round: dict[str, Number] | None
+    break_even: Number | None
+    jump_histogram: dict[str, int] | None
+    acceptance_by_depth: list[Number] | None
+    longest_fallback_streak: int | None
+    peak_memory_bytes: int | None
+    parity: Parity | None
 
 
 @dataclass
@@ -41,7 +79,7 @@ class RunStarted:
     machine: str
     prompt: str
     prompt_tokens: int
-    reference: dict[str, Any] | None = None
+    reference: Reference | None = None
     schema: int = SCHEMA
     event: Literal["run_started"] = "run_started"
 
@@ -110,7 +148,7 @@ class RunFinished:
     token_ids: list[int]
     prompt_tokens: int
     rounds: int
-    metrics: dict[str, Any]
+    metrics: Metrics
     message: str | None = None
     event: Literal["run_finished"] = "run_finished"
 
@@ -170,7 +208,7 @@ def read_trace(path: str | Path) -> list[RunStarted | Round | RunFinished]:
     Raises TraceError when the file cannot be read, is damaged, or has a newer schema.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise TraceError(f"cannot read trace {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
@@ -187,7 +225,7 @@ def parse_trace(text: str) -> list[RunStarted | Round | RunFinished]:
     events: list[RunStarted | Round | RunFinished] = []
     for number, line in enumerate((line for line in text.split("\n") if line.strip()), start=1):
         try:
-            data = json.loads(line, parse_constant=_no_constant)
+            data = json.loads(line, parse_constant=_no_constant, parse_float=_finite)
         except (ValueError, RecursionError):
             raise TraceError(f"damaged trace: line {number} is not JSON") from None
         if number == 1:
@@ -205,6 +243,14 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
+def _finite(text: str) -> float:
+    """A literal such as 1e999 is JSON, but reads as infinity, which could not be written again."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
 def _check_header(data: Any) -> None:
     if not isinstance(data, dict) or data.get("event") != "run_started":
         raise TraceError("not a SPORK trace: the first line is not a run_started event")
@@ -213,7 +259,7 @@ def _check_header(data: Any) -> None:
         raise TraceError("damaged trace: the schema version is missing")
     if schema > SCHEMA:
         raise TraceError(
-            f"this trace has schema {schema}, newer than the {SCHEMA} this SPORK reads; update SPORK to open it"
+            f"this trace has schema {shortened(schema)}, newer than the {SCHEMA} this SPORK reads; update SPORK to open it"
         )
 
 

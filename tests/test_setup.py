@@ -252,6 +252,7 @@ def test_requirement_is_bounded_on_both_sides_and_met_here(requirement):
 
 #: Imported by name, and always there as a part of something that is required.
 COMES_WITH = {
+    "typing_extensions": "pydantic",
     "huggingface_hub": "transformers",
     "tokenizers": "transformers",
     "packaging": "transformers",

@@ -8,13 +8,17 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import socket
+import sys
 from dataclasses import dataclass, replace
 from typing import Mapping, NoReturn, Sequence
+
+from spork.errors import ModelError
+from spork.models import check_name
 
 DEVICES = "auto, cpu, cuda, cuda:N or mps"
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
-_MODEL = re.compile(r"[\w.\-/~]+")
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,24 @@ def _device(value: str) -> str:
 
 def _models(value: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in value.split(",") if name.strip())
-    bad = [name for name in names if not _MODEL.fullmatch(name)]
-    if bad or not names:
-        raise argparse.ArgumentTypeError(f"{(bad or [value])[0]!r} is not a preset, Hub id or folder")
+    if not names:
+        raise argparse.ArgumentTypeError(f"{value!r} names no model")
+    for name in names:
+        try:
+            check_name(name)
+        except ModelError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
     return tuple(dict.fromkeys(names))
+
+
+def check_address(settings: Settings) -> None:
+    """Leave with exit code 2 and one line when the address asked for cannot be listened on."""
+    try:
+        family, *_ = socket.getaddrinfo(settings.host, settings.port or 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((settings.host, settings.port or 0))
+    except OSError as error:
+        port = f" port {settings.port}" if settings.port else ""
+        print(f"app.py: cannot listen on {settings.host}{port}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(2)

@@ -41,8 +41,8 @@ def read_text(path: str | Path, vocab: int) -> list[list[int]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             tokens, lengths = file["tokens"].astype(np.int64), file["lengths"].astype(np.int64)
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise ConfigError(f"cannot read text from {path}: {error}; it must be an .npz of tokens and lengths") from None
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        raise ConfigError(f"cannot read text from {path}: it must be an .npz of tokens and lengths") from None
     if tokens.ndim != 1 or lengths.ndim != 1 or not len(lengths) or (lengths < 2).any() or lengths.sum() != len(tokens):
         raise ConfigError(f"the lengths in {path} do not add up to its tokens")
     if tokens.min() < 0 or tokens.max() >= vocab:

@@ -107,6 +107,11 @@ BAD = [
     (["generate", "x", "--dtype", "float1"], "float32"),
     (["generate", "x", "--trace", "/nonexistent/dir/t.jsonl"], "cannot write"),
     (["generate", "x", "--stop", ""], "non-empty"),
+    (["generate", "x", "--k", "9" * 400], "out of range"),
+    (["generate", "x", "--seed", "9" * 400], "out of range"),
+    (["generate", "x", "--layers", "9" * 400], "out of range"),
+    (["generate", "--stop", "x", "prompt"], "before --stop"),
+    (["fit-lens", "--out", "/"], "cannot write"),
     (["replay", "/nonexistent/trace"], "cannot read"),
     (["models", "--fetch", "nope"], "allowed"),
     (["fit-lens", "--prompts", "/nonexistent"], "cannot read"),
@@ -150,6 +155,11 @@ def test_an_old_trace_survives_a_run_that_never_starts(capsys, model, tmp_path):
     assert trace.read_bytes() == before
     run(capsys, "generate", "the hen", "--model", model, "--max-new-tokens", "2", "--trace", str(trace))
     assert read_trace(trace)[-1].rounds <= 2
+
+
+def test_a_trace_that_cannot_be_written_is_reported_in_one_line(capsys, model):
+    code, _, err = run(capsys, "generate", "the hen", "--model", model, "--max-new-tokens", "2", "--trace", "/dev/full")
+    assert code == 2 and "cannot write the trace" in err and "Traceback" not in err
 
 
 def test_fit_lens_writes_a_lens_that_generate_then_uses(capsys, model, tmp_path, monkeypatch):

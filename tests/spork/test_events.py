@@ -70,6 +70,10 @@ def test_a_newer_schema_is_refused_by_name(lines):
     lambda ls: ls[1].update(nodes=[{"id": 2, "parent": 7, "depth": 1, "rank": 0, "token_id": 1, "text": "",
                                     "draft_p": None, "score": None, "status": "rejected"}]),
     lambda ls: ls[-1].update(token_ids=None),
+    lambda ls: ls[-1].update(metrics={"tokens_per_s": "abc"}),
+    lambda ls: ls[-1].update(metrics={"parity": "x"}),
+    lambda ls: ls[-1].update(metrics={"parity": {"identical": False}}),
+    lambda ls: ls[0].update(reference={"paired": True}),
     lambda ls: ls[-1].update(event="surprise"),
     lambda ls: ls.insert(1, [1, 2]),
 ])
@@ -78,6 +82,20 @@ def test_damage_is_refused_in_one_line(lines, damage):
     with pytest.raises(TraceError) as caught:
         parse_trace(text_of(lines))
     assert "\n" not in str(caught.value)
+
+
+def test_numbers_too_large_for_json_are_refused_wherever_they_stand(run):
+    text = "\n".join(dumps(event) for event in run)
+    assert '"k":3' in text
+    with pytest.raises(TraceError, match="not JSON"):
+        parse_trace(text.replace('"k":3', '"k":1e999'))
+
+
+def test_a_byte_order_mark_is_no_damage(run, tmp_path):
+    write_trace(tmp_path / "run.jsonl", run)
+    path = tmp_path / "bom.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + (tmp_path / "run.jsonl").read_bytes())
+    assert read_trace(path) == run
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"not json", b"[" * 100_000, b"null", b"{}"])

@@ -1,12 +1,13 @@
 """The host's options: what is read, and how a bad one is refused."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from ui.settings import Settings, read_settings
+from ui.settings import Settings, check_address, read_settings
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
@@ -17,13 +18,13 @@ def test_defaults():
 
 def test_options_are_read():
     settings = read_settings(
-        ["--host", "0.0.0.0", "--port", "8000", "--models", "a, b/c,a", "--device", "cuda:1", "--dtype", "bfloat16",
+        ["--host", "0.0.0.0", "--port", "8000", "--models", "qwen3-0.6b, b/c,qwen3-0.6b", "--device", "cuda:1", "--dtype", "bfloat16",
          "--max-prompt-chars", "10", "--max-new-tokens", "20", "--max-runs", "2", "--max-queue", "0",
          "--root-path", "/spork", "--open"],
         {},
     )  # fmt: skip
     assert settings == Settings(
-        "0.0.0.0", 8000, "/spork", ("a", "b/c"), "cuda:1", "bfloat16", 10, 20, 2, 0, True
+        "0.0.0.0", 8000, "/spork", ("qwen3-0.6b", "b/c"), "cuda:1", "bfloat16", 10, 20, 2, 0, True
     )
 
 
@@ -43,7 +44,7 @@ def test_gradio_variables_give_the_address():
         (["--max-queue", "-1"], "max-queue"),
         (["--device", "tpu"], "cuda"),
         (["--dtype", "int8"], "bfloat16"),
-        (["--models", ","], "Hub id"),
+        (["--models", ","], "names no model"),
         (["--models", "a b"], "Hub id"),
         (["--nonsense"], "--nonsense"),
     ],
@@ -75,3 +76,21 @@ assert not {{"torch", "gradio"}} & set(sys.modules)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=APP.parent)
     assert done.returncode == 0, done.stderr
     assert "--max-new-tokens" in done.stdout
+
+
+def test_an_address_that_cannot_be_listened_on_ends_with_one_line(capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for settings in (Settings(port=taken.getsockname()[1]), Settings(host="999.1.1.1", port=7995)):
+            with pytest.raises(SystemExit) as stop:
+                check_address(settings)
+            err = capsys.readouterr().err
+            assert stop.value.code == 2 and err.count("\n") == 1 and "cannot listen" in err
+
+
+def test_an_unknown_model_is_refused_at_the_door(capsys):
+    with pytest.raises(SystemExit) as stop:
+        read_settings(["--models", "zz"], {})
+    assert stop.value.code == 2
+    assert "smollm2-135m" in capsys.readouterr().err
