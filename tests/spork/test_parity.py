@@ -12,7 +12,7 @@ from tests.spork.decode import PROMPT, decode, rounds, transformers_greedy
 from tests.tiny import FAMILIES, tiny_model
 
 COUNT = 40
-SHAPES = [(1, 0), (1, 8), (2, 1), (3, 3), (4, 3), (5, 2), (8, 0), (8, 8)]
+SHAPES = [(1, 8), (3, 3), (4, 3), (8, 0), (8, 8)]
 
 
 @pytest.fixture(scope="module", params=["llama", "qwen2", "gpt2"])
