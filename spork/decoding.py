@@ -22,7 +22,6 @@ from .states import NodeStates
 from .text import OutputText, token_label
 from .tree import ROOT, ForkTree
 from .verifiers import Verdict, Verifier
-from .verifiers.early_layers import fork_path
 
 
 @dataclass
@@ -141,7 +140,7 @@ class Decoding:
         # Drawing data is made on the clock too: it is part of what a round costs here.
         nodes = self._nodes(tree, verdict, choice, committed)
         forks = [
-            Fork(fork_path(tree, fork) if fork not in choice.path else self._fork_through(tree, choice.path), score)
+            Fork(tree.deepest_path(choice.path[-1] if fork in choice.path else fork), score)
             for fork, score in zip(tree.children(ROOT), verdict.fork_scores)
         ]
         clock_s = self._meter.seconds
@@ -224,11 +223,6 @@ class Decoding:
                 draft_p=None, score=None, status=status,
             )
         )
-
-    @staticmethod
-    def _fork_through(tree: ForkTree, path: list[int]) -> list[int]:
-        """The accepted fork's path: what was accepted, and on to the deepest node below it."""
-        return fork_path(tree, path[-1])
 
     def _finished(self, reason: FinishReason, message: str | None) -> RunFinished:
         if reason in ("cancelled", "error"):

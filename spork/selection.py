@@ -85,6 +85,6 @@ def _select_by_fork(tree: ForkTree, verdict: Verdict, tau: float, show: Callable
     if score < tau:
         reason = f"the best fork scores {score:.2f}, below tau {tau:.2f}: the model writes {show(own)} itself"
         return Choice([], own, None, "fallback", reason)
-    path = tree.path(max(tree.subtree(forks[best]), key=lambda n: (tree.depths[n], -n)))
+    path = tree.deepest_path(forks[best])
     tokens = "its only token" if len(path) == 1 else f"all {len(path)} tokens"
     return Choice(path, None, best, "accepted", f"fork {best + 1} scores {score:.2f}, reaching tau {tau:.2f}: {tokens} accepted")

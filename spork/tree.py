@@ -88,6 +88,10 @@ class ForkTree:
             nodes.extend(self.children(n))
         return nodes
 
+    def deepest_path(self, node: int) -> list[int]:
+        """The path through `node` to the deepest node below it, the earliest added among equals."""
+        return self.path(max(self.subtree(node), key=lambda n: (self.depths[n], -n)))
+
     def forks(self) -> Iterator[int]:
         """The forks: children of the root, best rank first."""
         return iter(self.children(ROOT))

@@ -24,7 +24,7 @@ from ..proposers import PROPOSERS
 from ..round_context import RoundContext
 from ..tree import ROOT
 from ..verifiers.base import Verdict
-from ..verifiers.early_layers import EarlyJudge, fork_path
+from ..verifiers.early_layers import EarlyJudge
 from ..verifiers.exact import Exact
 from .calibrate import JudgedFork, calibrate
 from .ridge import Ridge
@@ -181,7 +181,7 @@ class WatchingExact(Exact):
     def verify(self, context: RoundContext) -> Verdict:
         verdict = super().verify(context)
         tree, own = context.tree, verdict.own_tokens
-        paths = [fork_path(tree, fork) for fork in tree.children(ROOT)]
+        paths = [tree.deepest_path(fork) for fork in tree.children(ROOT)]
         agrees = [all(tree.tokens[n] == own[tree.parents[n]] for n in path) for path in paths]
         for n, lens in self._lenses.items():
             judge = EarlyJudge(self._runner, lens, context, n)

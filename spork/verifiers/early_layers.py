@@ -58,17 +58,12 @@ class EarlyLayers(Verifier):
             return Verdict([None], [], {ROOT: own})
         context.states.run_early(inner_nodes(tree))
         judge = EarlyJudge(self._runner, self._lens, context, self.taps[0])
-        forks = [fork_path(tree, fork) for fork in tree.children(ROOT)]
+        forks = [tree.deepest_path(fork) for fork in tree.children(ROOT)]
         return Verdict(
             node_scores=judge.node_scores(),
             fork_scores=[self._calibrated(judge.features(self._kind, path)) for path in forks],
             own_tokens={ROOT: own},
         )
-
-
-def fork_path(tree: ForkTree, fork: int) -> list[int]:
-    """The path a fork stands for: to its deepest node, the earliest added one among equals."""
-    return tree.path(max(tree.subtree(fork), key=lambda n: (tree.depths[n], -n)))
 
 
 def inner_nodes(tree: ForkTree) -> list[int]:
