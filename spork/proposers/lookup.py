@@ -1,21 +1,26 @@
 """Prompt lookup: continue as the text did after the longest earlier match of its own ending.
 
-Source of the method: Saxena 2023, "Prompt Lookup Decoding". K forks are the K different first
-tokens found, longest match first, the most recent match first within a length.
+Source of the method: Saxena 2023, "Prompt Lookup Decoding"; the matches come from a suffix
+automaton. K forks are the K different tokens that followed, longest match first, the latest place
+first within a length. How far to trust a match of a length is learnt as the text goes on.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Sequence
 
 from ..config import SporkConfig
 from ..parts import ModelParts
 from ..round_context import RoundContext
+from ..suffix_automaton import SuffixAutomaton
+from ..tree import ROOT
 from .base import Proposer
 
-LONGEST_MATCH = 8
-#: Earlier places remembered per n-gram: enough for K different continuations, bounded memory.
-PLACES = 16
+#: Weight, in matches seen, of the guess that a match of length n holds n times in n + 2.
+PRIOR_WEIGHT = 4
+#: Matches this long or longer are counted together.
+LONGEST_COUNTED = 16
 
 
 class Lookup(Proposer):
@@ -23,33 +28,53 @@ class Lookup(Proposer):
     summary = "the longest earlier match of the text's own ending: free, strong on repetitive text"
 
     def __init__(self, config: SporkConfig, parts: ModelParts):
-        self._text: list[int] = []
-        #: n-gram -> positions just after its earlier occurrences, most recent last.
-        self._places: dict[tuple[int, ...], list[int]] = {}
+        self._automaton = SuffixAutomaton()
+        self._tried: dict[int, int] = defaultdict(int)
+        self._held: dict[int, int] = defaultdict(int)
+        #: (match length, tokens that should follow) of the best match last offered.
+        self._offered: tuple[int, list[int]] | None = None
 
     def begin(self, prompt: Sequence[int]) -> None:
-        self._text, self._places = [], {}
         self.committed(prompt)
 
     def committed(self, tokens: Sequence[int]) -> None:
+        self._learn(tokens)
         for token in tokens:
-            # Index what ended *before* this token: it now has a continuation, the token itself.
-            end = len(self._text)
-            for size in range(1, min(LONGEST_MATCH, end) + 1):
-                places = self._places.setdefault(tuple(self._text[end - size : end]), [])
-                places.append(end)
-                del places[:-PLACES]
-            self._text.append(token)
+            self._automaton.append(token)
+
+    def trust_in_match(self) -> float:
+        """How often the longest match is expected to hold for one more token; 0 where there is none."""
+        length = next((length for length, _ in self._automaton.continuations()), 0)
+        return self._trust(length) if length else 0.0
 
     def propose(self, context: RoundContext) -> None:
         if context.depth == 0:
             return
-        firsts: set[int] = set()
-        for size in range(min(LONGEST_MATCH, len(self._text)), 0, -1):
-            for place in reversed(self._places.get(tuple(self._text[-size:]), [])):
-                path = self._text[place : place + context.depth]
-                if path[0] not in firsts:
-                    firsts.add(path[0])
-                    context.tree.add_path(path)
-                if len(firsts) == context.k:
-                    return
+        left = 1.0  # chance that none of the forks offered so far holds
+        for length, place in self._automaton.continuations():
+            path = self._automaton.text[place : place + context.depth]
+            # A match that goes on is a longer match.
+            first, *rest = [self._trust(length + i) for i in range(len(path))]
+            context.tree.add_path(path, [first * left, *rest])
+            left *= 1 - first
+            if self._offered is None:
+                self._offered = (length, path)
+            if len(context.tree.children(ROOT)) == context.k:
+                return
+
+    def _trust(self, length: int) -> float:
+        """How often a match of this length went on, seen so far and the prior together."""
+        n = min(length, LONGEST_COUNTED)
+        return (self._held[n] + PRIOR_WEIGHT * n / (n + 2)) / (self._tried[n] + PRIOR_WEIGHT)
+
+    def _learn(self, tokens: Sequence[int]) -> None:
+        if self._offered is None:
+            return
+        length, path = self._offered
+        self._offered = None
+        for i, (drafted, written) in enumerate(zip(path, tokens)):
+            n = min(length + i, LONGEST_COUNTED)
+            self._tried[n] += 1
+            self._held[n] += drafted == written
+            if drafted != written:
+                return
