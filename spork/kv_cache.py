@@ -107,12 +107,20 @@ class TreeCache(Cache):
 
     def keep(self, slots: Sequence[int]) -> None:
         """Commit exactly these scratch slots, in this order, and drop every other one."""
-        if list(slots) != list(range(self.length, self.length + len(slots))):
-            index = torch.tensor(slots, dtype=torch.long)
-            for layer in self.layers:
-                layer.move(index, self.length)
+        self._gather(self.length, slots)
         self.length += len(slots)
         self.cursor = self.length
+
+    def rewind(self, start: int, slots: Sequence[int]) -> None:
+        """Gather these scratch slots from `start` on, still scratch; the next pass writes over them."""
+        self._gather(start, slots)
+        self.cursor = start
+
+    def _gather(self, start: int, slots: Sequence[int]) -> None:
+        if list(slots) != list(range(start, start + len(slots))):
+            index = torch.tensor(slots, dtype=torch.long)
+            for layer in self.layers:
+                layer.move(index, start)
 
     def memory_bytes(self) -> int:
         return sum(

@@ -1,21 +1,25 @@
 """ModelRunner: one forward pass of the model over chain or tree rows that share the prefix cache.
 
-The contract: this file and kv_cache.py are the only places that touch a transformers cache, mask
-or forward signature; everything above speaks of tokens, positions and slots. A pass never leaves
+The contract: this file, kv_cache.py, masks.py and families.py are the only places that touch a
+transformers cache, mask or forward signature; all else speaks of tokens, positions and slots. A pass never leaves
 anything behind on the model: hooks are removed when the pass ends, however it ends.
 """
 
 from __future__ import annotations
 
 import inspect
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Sequence
+from functools import partial
+from typing import Any, Callable, Iterator, Sequence
 
 import torch
+from torch import nn
 
-from .errors import ModelError
+from .families import decoder_layers, refuse_unsupported
 from .kv_cache import TreeCache
+from .masks import MaskBuilder
+from .packed import PackedModel, linear
 
 PREFILL_CHUNK = 512  # rows a prefill pass holds; bounds the mask and the logits
 
@@ -52,8 +56,12 @@ class ModelRunner:
         self.cache = TreeCache(len(self.layers))
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"
         self._limits_logits = "logits_to_keep" in parameters
-        self._masks = _MaskBuilder(model)
+        self._masks = MaskBuilder(model)
+        #: A context in which the model computes from packed weights, where that helps.
+        self.packed = PackedModel(model)
         self.device = model.get_input_embeddings().weight.device
+        #: What layers of this family return beside the hidden state; None where they return it bare.
+        self._extra_results: tuple[Any, ...] | None = None
         #: Position in the text of the token in each cache slot.
         self._positions: list[int] = []
 
@@ -97,6 +105,7 @@ class ModelRunner:
         stop_after_taps: bool = False,
         keep_all: bool = True,
         want_final: bool = False,
+        resume: tuple[int, torch.Tensor] | None = None,
     ) -> PassOutput:
         """One pass. The first `trunk` tokens continue the committed chain and are committed; the
         rest are tree nodes and stay scratch.
@@ -105,7 +114,9 @@ class ModelRunner:
         tokens, the trunk and itself; `positions[i]` its position. each N in `taps` asks for
         the state after the first N layers; with `stop_after_taps` no layer after the last of them
         is run, nothing is committed and the rows' slots hold nothing for those layers.
-        `keep_all=False` computes logits for the last row only.
+        `keep_all=False` computes logits for the last row only. `resume=(N, states)` goes on from the
+        states [rows, width] that an early pass over these very rows, in these slots, left after N
+        layers; those layers are not run again.
         """
         start = self.cache.cursor
         if trunk and start != self.cache.length:
@@ -122,19 +133,21 @@ class ModelRunner:
         }
         if not keep_all and self._limits_logits:
             kwargs["logits_to_keep"] = 1
-        output = self._call(kwargs, taps, stop_after_taps, keep_all, want_final)
+        output = self._call(kwargs, taps, stop_after_taps, keep_all, want_final, resume)
         if trunk and not stop_after_taps:
             self.cache.commit(trunk)
         self.cache.cursor = start + len(tokens)
         return output
 
     def _call(
-        self, kwargs: dict[str, Any], taps: Sequence[int], stop_after_taps: bool, keep_all: bool, want_final: bool
+        self, kwargs: dict[str, Any], taps: Sequence[int], stop_after_taps: bool, keep_all: bool, want_final: bool,
+        resume: tuple[int, torch.Tensor] | None,
     ) -> PassOutput:
         output = PassOutput()
 
         def on_layer(count: int, result: Any) -> None:
             hidden = result[0] if isinstance(result, tuple) else result
+            self._extra_results = result[1:] if isinstance(result, tuple) else None
             output.tapped[count] = hidden.reshape(-1, hidden.shape[-1])
             if stop_after_taps and count == max(taps):
                 raise _LeaveEarly
@@ -143,6 +156,9 @@ class ModelRunner:
             output.final = args[0].reshape(-1, args[0].shape[-1])
 
         with ExitStack() as hooks:
+            hooks.enter_context(self.packed)
+            if resume is not None:
+                hooks.enter_context(self._skipping(*resume))
             for count in taps:
                 handle = self.layers[count - 1].register_forward_hook(
                     lambda module, args, result, count=count: on_layer(count, result)
@@ -158,6 +174,39 @@ class ModelRunner:
         output.logits = (logits if keep_all else logits[-1:]).float()
         return output
 
+    @contextmanager
+    def _skipping(self, count: int, states: torch.Tensor) -> Iterator[None]:
+        """The first `count` layers hand their input on, and the next one reads `states` [rows, width]."""
+        extra = self._extra_results
+
+        def hand_on(hidden_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            return hidden_states if extra is None else (hidden_states, *[None] * len(extra))
+
+        def read_states(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+            if args:
+                return (states[None].to(args[0].dtype), *args[1:]), kwargs
+            return args, kwargs | {"hidden_states": states[None]}
+
+        skipped = self.layers[:count]
+        handle = self.layers[count].register_forward_pre_hook(read_states, with_kwargs=True)
+        try:
+            for layer in skipped:
+                layer.__dict__["forward"] = hand_on
+            yield
+        finally:
+            handle.remove()
+            for layer in skipped:
+                layer.__dict__.pop("forward", None)
+
+    @torch.inference_mode()
+    def rewind(self, start: int, slots: Sequence[int]) -> None:
+        """Move these scratch slots together, from slot `start` on, and write from there again.
+
+        What they hold stays until it is overwritten: so an early pass is gone on from, layer by layer.
+        """
+        self._positions[start:] = [self._positions[s] for s in slots]
+        self.cache.rewind(start, slots)
+
     @torch.inference_mode()
     def keep(self, slots: Sequence[int]) -> None:
         """Commit these scratch slots in order, drop all others."""
@@ -169,8 +218,28 @@ class ModelRunner:
 
         The model's own lm_head, with the soft-cap or scale its config names.
         """
-        logits = self.model.get_output_embeddings()(hidden).float()
-        config = self.model.config
+        with self.packed:
+            return self._scaled(self.model.get_output_embeddings()(hidden))
+
+    def head_over(
+        self, ids: torch.Tensor, dtype: torch.dtype, differentiable: bool = False
+    ) -> Callable[[torch.Tensor], torch.Tensor]:
+        """`head` for the vocabulary entries `ids` [v] alone: a function from [n, width] to [n, v] float32.
+
+        `differentiable` asks for one that gradients flow through, which packed weights do not allow.
+        """
+        lm_head = self.model.get_output_embeddings()
+        weight = lm_head.weight[ids].to(dtype)
+        bias = lm_head.bias[ids].to(dtype) if getattr(lm_head, "bias", None) is not None else None
+        project = partial(nn.functional.linear, weight=weight, bias=bias) if differentiable else linear(weight, bias)
+        return lambda hidden: self._scaled(project(hidden))
+
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Input embeddings [n, width] of token ids [n]."""
+        return self.model.get_input_embeddings()(tokens)
+
+    def _scaled(self, logits: torch.Tensor) -> torch.Tensor:
+        logits, config = logits.float(), self.model.config.get_text_config()
         if scale := getattr(config, "logit_scale", None):  # Cohere
             logits = logits * scale
         if scaling := getattr(config, "logits_scaling", None):  # Granite
@@ -178,78 +247,3 @@ class ModelRunner:
         if cap := getattr(config, "final_logit_softcapping", None):  # Gemma 2
             logits = torch.tanh(logits / cap) * cap
         return logits
-
-
-class _MaskBuilder:
-    """Additive 4D masks [1, 1, rows, slots]: 0 where a row may look, the dtype's minimum elsewhere.
-
-    Always explicit, never the kernel's own causal mask: a tree row's place in the cache says
-    nothing about what it may see. A model that mixes sliding and full layers gets one mask a kind.
-    """
-
-    def __init__(self, model: torch.nn.Module):
-        config = model.config.get_text_config()
-        self._dtype = model.dtype
-        self._device = model.get_input_embeddings().weight.device
-        kinds = set(getattr(config, "layer_types", None) or ())
-        window = getattr(config, "sliding_window", None)
-        if getattr(config, "use_sliding_window", True) is False:
-            window = None
-        self._window = window
-        self._mixed = len(kinds) > 1
-        self._all_sliding = window is not None and (not kinds or kinds == {"sliding_attention"})
-
-    def build(
-        self, start: int, trunk: int, length: int, ancestors: Sequence[Sequence[int]], positions: Sequence[int]
-    ) -> torch.Tensor | dict[str, torch.Tensor]:
-        rows = trunk + len(ancestors)
-        seen = torch.zeros(rows, start + rows, dtype=torch.bool)
-        seen[:, :length] = True
-        if trunk:
-            block = torch.ones(rows, trunk, dtype=torch.bool)
-            seen[:, start : start + trunk] = block.tril()
-        for i, slots in enumerate(ancestors):
-            seen[trunk + i, [*slots, start + trunk + i]] = True
-        if not self._mixed:
-            return self._additive(self._windowed(seen, start, positions) if self._all_sliding else seen)
-        return {
-            "full_attention": self._additive(seen),
-            "sliding_attention": self._additive(self._windowed(seen, start, positions)),
-        }
-
-    def _windowed(self, seen: torch.Tensor, start: int, positions: Sequence[int]) -> torch.Tensor:
-        at = torch.tensor(positions)
-        return seen & (at[start:, None] - at[None, :] < self._window)
-
-    def _additive(self, seen: torch.Tensor) -> torch.Tensor:
-        mask = torch.zeros(seen.shape, dtype=self._dtype).masked_fill_(~seen, torch.finfo(self._dtype).min)
-        return mask[None, None].to(self._device)
-
-
-def decoder_layers(model: torch.nn.Module) -> torch.nn.ModuleList:
-    """The list of decoder layers, by what every family shares: one entry a hidden layer."""
-    count = model.config.get_text_config().num_hidden_layers
-    for module in model.modules():
-        if isinstance(module, torch.nn.ModuleList) and len(module) == count:
-            return module
-    raise ModelError(f"{type(model).__name__} has no list of {count} decoder layers that SPORK can find")
-
-
-def refuse_unsupported(model: torch.nn.Module, parameters: Any) -> None:
-    """Raise ModelError, with the reason and what to use instead, for what cannot work."""
-    name, config = type(model).__name__, model.config
-    instead = "use a decoder-only model with full attention, such as Llama, Qwen, Mistral, Gemma, Phi or GPT-2"
-    kinds = set(getattr(config.get_text_config(), "layer_types", None) or ())
-    if getattr(config, "is_encoder_decoder", False):
-        raise ModelError(f"{name} is an encoder-decoder model; {instead}")
-    if getattr(model, "_is_stateful", False) or kinds - {"full_attention", "sliding_attention"}:
-        raise ModelError(f"{name} keeps a recurrent or compressed state that cannot take back a rejected fork; {instead}")
-    if "position_ids" not in parameters:
-        raise ModelError(f"{name} takes no position_ids, so forks at one depth cannot share a position; {instead}")
-    if not {"cache", "past_key_values"} & set(parameters):
-        raise ModelError(f"{name} takes no key-value cache; {instead}")
-    if model.get_output_embeddings() is None:
-        raise ModelError(f"{name} has no lm_head to read tokens from; load it as a causal language model")
-    attention = getattr(config, "_attn_implementation", "eager")
-    if attention not in ("eager", "sdpa"):
-        raise ModelError(f"attention kernel {attention!r} takes no tree mask; load the model with 'sdpa' or 'eager'")

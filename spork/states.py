@@ -1,9 +1,9 @@
 """NodeStates: what the model has computed for the nodes of one round's tree.
 
 The contract: proposers and verifiers ask for nodes; a pass runs only over nodes that have none
-yet. So a verifier never pays again for what proposing already ran, whoever proposed. The first
-full pass of a round also carries the committed tokens that have no keys and values yet (the
-trunk, whose last token is the root).
+yet, and only through layers that have not run. So a verifier never pays again for what proposing
+already ran, whoever proposed. The first pass of a round also carries the committed tokens that
+have no keys and values yet (the trunk, whose last token is the root).
 """
 
 from __future__ import annotations
@@ -26,6 +26,16 @@ class FullPass:
     output: PassOutput
 
 
+@dataclass
+class _Row:
+    """One row of an early pass: its token, its node (None in the trunk before the root), its slot, its states by depth."""
+
+    token: int
+    node: int | None
+    slot: int
+    states: dict[int, torch.Tensor]
+
+
 class NodeStates:
     """Rows by node, for one round.
 
@@ -46,61 +56,60 @@ class NodeStates:
         self._final: dict[int, torch.Tensor] = {}
         self._slots: dict[int, int] = {}
         self._full_slots: dict[int, int] = {}
+        #: Rows that stopped at the deepest tap, in slot order; they are the last ones of the cache.
+        self._early: list[_Row] = []
+        self._trunk_slots: range = range(0)
 
     def run(self, nodes: Sequence[int]) -> None:
         """One pass through every layer over those of `nodes` that have none yet, if any.
 
-        A node's parent must be run already or be among `nodes`, before it.
+        Rows that an early pass left are carried on from where they stopped, all of them together. A
+        node's parent must be run already or be among `nodes`, before it.
         """
         missing = [n for n in nodes if n not in self._full_slots]
         if not missing:
             return
-        trunk = list(self._committed[self._runner.length :]) if ROOT not in self._full_slots else []
-        branch = [n for n in missing if n != ROOT]
-        start = self._runner.cache.cursor
-        row_nodes: list[int | None] = [*([None] * (len(trunk) - 1)), ROOT] if trunk else []
-        row_nodes += branch
-        self._assign_slots(row_nodes, start)
-        tokens = trunk + [self._tree.tokens[n] for n in branch]
-        output = self._runner.forward(
-            tokens,
-            trunk=len(trunk),
-            ancestors=[self._visible(n) for n in branch],
-            positions=[self._position(n) for n in branch],
-            taps=self._taps,
-            want_final=self._wants_final,
-        )
-        if self._wants_final and len(trunk) > 1:
-            self.before_root = output.final[len(trunk) - 2]
-        self._full_slots.update({n: self._slots[n] for n in missing})
-        self.full_passes.append(FullPass(tokens, row_nodes, output))
-        for row, node in enumerate(row_nodes):
-            if node is not None:
-                self._logits[node] = output.logits[row]
-                self._tapped[node] = {n: states[row] for n, states in output.tapped.items()}
-                if output.final is not None:
-                    self._final[node] = output.final[row]
+        if self._early:
+            self.run_early(missing)
+            self._finish_early_rows()
+            return
+        tokens, row_nodes, trunk = self._rows(missing)
+        self._assign_slots(row_nodes)
+        output = self._pass(tokens, row_nodes, trunk)
+        self._note_full(tokens, row_nodes, trunk, output)
 
     def run_early(self, nodes: Sequence[int]) -> None:
         """One pass as deep as the deepest tap only, over nodes no pass has tapped yet.
 
-        The root must have been run in full. The rows serve this round only: their later layers
-        hold nothing, so such a node is run again if it is ever committed.
+        Where it stops, `run` can go on. A row that is never carried on serves this round only: its
+        later layers hold nothing, so such a node is run again if it is ever committed.
         """
         missing = [n for n in nodes if n not in self._tapped]
         if not missing:
             return
-        self._assign_slots(missing, self._runner.cache.cursor)
-        output = self._runner.forward(
-            [self._tree.tokens[n] for n in missing],
-            trunk=0,
-            ancestors=[self._visible(n) for n in missing],
-            positions=[self._position(n) for n in missing],
-            taps=self._taps,
-            stop_after_taps=True,
-        )
-        for row, node in enumerate(missing):
-            self._tapped[node] = {n: states[row] for n, states in output.tapped.items()}
+        tokens, row_nodes, trunk = self._rows(missing)
+        start = self._runner.cache.cursor
+        if not self._early:
+            self._early_start = start
+        self._assign_slots(row_nodes)
+        output = self._pass(tokens, row_nodes, trunk, stop_after_taps=True)
+        for row, (token, node) in enumerate(zip(tokens, row_nodes)):
+            states = {n: tapped[row] for n, tapped in output.tapped.items()}
+            self._early.append(_Row(token, node, start + row, states))
+            if node is not None:
+                self._tapped[node] = states
+
+    def trim(self, nodes: Sequence[int]) -> None:
+        """Drop every node of the tree but the root and `nodes`, none of which a full pass has run."""
+        kept = {ROOT: ROOT, **{node: i for i, node in enumerate(sorted(nodes), start=1)}}
+        self._tree.keep_only(nodes)
+        for held in (self._logits, self._tapped, self._final, self._slots, self._full_slots):
+            rows = {kept[n]: value for n, value in held.items() if n in kept}
+            held.clear()
+            held.update(rows)
+        self._early = [r for r in self._early if r.node is None or r.node in kept]
+        for row in self._early:
+            row.node = None if row.node is None else kept[row.node]
 
     def logits(self, nodes: Sequence[int]) -> torch.Tensor:
         """Raw next-token logits [n, vocab] float32 of nodes that have been run."""
@@ -123,14 +132,65 @@ class NodeStates:
             slots.append(self._full_slots[node])
         self._runner.keep(slots)
 
-    def _assign_slots(self, row_nodes: Sequence[int | None], start: int) -> None:
+    def _rows(self, missing: Sequence[int]) -> tuple[list[int], list[int | None], int]:
+        """Tokens and nodes of a pass over `missing`, and how many of its first rows are the trunk."""
+        root_ran = ROOT in self._full_slots or any(row.node == ROOT for row in self._early)
+        trunk = [] if root_ran else list(self._committed[self._runner.length :])
+        branch = [n for n in missing if n != ROOT]
+        if trunk:
+            self._trunk_slots = range(self._runner.length, self._runner.length + len(trunk))
+        row_nodes: list[int | None] = [*([None] * (len(trunk) - 1)), ROOT] if trunk else []
+        return trunk + [self._tree.tokens[n] for n in branch], row_nodes + branch, len(trunk)
+
+    def _finish_early_rows(self) -> None:
+        """Carry the early rows on through the remaining layers."""
+        rows, layers = self._early, max(self._taps)
+        start = self._early_start
+        self._runner.rewind(start, [row.slot for row in rows])
+        for i, row in enumerate(rows):
+            if row.node is not None:
+                self._slots[row.node] = start + i
+        tokens, row_nodes = [row.token for row in rows], [row.node for row in rows]
+        trunk = row_nodes.index(ROOT) + 1 if ROOT in row_nodes else 0
+        output = self._pass(tokens, row_nodes, trunk, resume=(layers, torch.stack([row.states[layers] for row in rows])))
+        self._early = []
+        self._note_full(tokens, row_nodes, trunk, output)
+
+    def _pass(self, tokens: list[int], row_nodes: list[int | None], trunk: int, **how: object) -> PassOutput:
+        """One pass; the rows' slots are assigned. Of an early pass, nothing is committed."""
+        early, branch = "stop_after_taps" in how, row_nodes[trunk:]
+        return self._runner.forward(
+            tokens,
+            trunk=trunk,
+            ancestors=[self._visible(n) for n in branch],
+            positions=[self._position(n) for n in branch],
+            taps=() if "resume" in how else self._taps,
+            want_final=self._wants_final and not early,
+            **how,
+        )
+
+    def _note_full(self, tokens: list[int], row_nodes: list[int | None], trunk: int, output: PassOutput) -> None:
+        if self._wants_final and trunk > 1:
+            self.before_root = output.final[trunk - 2]
+        self.full_passes.append(FullPass(tokens, row_nodes, output))
+        for row, node in enumerate(row_nodes):
+            if node is not None:
+                self._full_slots[node] = self._slots[node]
+                self._logits[node] = output.logits[row]
+                self._tapped.setdefault(node, {n: states[row] for n, states in output.tapped.items()})
+                if output.final is not None:
+                    self._final[node] = output.final[row]
+
+    def _assign_slots(self, row_nodes: Sequence[int | None]) -> None:
+        start = self._runner.cache.cursor
         for offset, node in enumerate(row_nodes):
             if node is not None:
                 self._slots[node] = start + offset
 
     def _visible(self, node: int) -> list[int]:
-        """Scratch slots of a node's ancestors. The root is committed, so it needs no mention."""
-        return [self._slots[n] for n in self._tree.path(node)[:-1]]
+        """Scratch slots of a node's ancestors: the trunk's, as long as it is not committed, and its path's."""
+        trunk = [slot for slot in self._trunk_slots if slot >= self._runner.length]
+        return trunk + [self._slots[n] for n in self._tree.path(node)[:-1]]
 
     def _position(self, node: int) -> int:
         return len(self._committed) - 1 + self._tree.depths[node]

@@ -1,0 +1,60 @@
+"""Packed weights: the same product, and a model that is as it was when no pass of ours runs."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from spork.packed import PackedModel, can_pack, linear
+from spork.runner import ModelRunner
+from tests.tiny import tiny_model
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 16, 33])
+@pytest.mark.parametrize("bias", [True, False])
+def test_it_is_the_same_product(rows, bias):
+    torch.manual_seed(0)
+    layer = nn.Linear(48, 96, bias=bias)
+    x = torch.randn(1, rows, 48)
+    with torch.inference_mode():
+        torch.testing.assert_close(linear(layer.weight, layer.bias)(x), layer(x), rtol=1e-5, atol=1e-5)
+
+
+def test_float32_weights_are_packed_here():
+    """Else the test above would compare a product with itself."""
+    assert can_pack(torch.zeros(4, 4))
+    assert not can_pack(torch.zeros(4, 4, dtype=torch.bfloat16))
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_the_model_is_untouched_outside_a_pass(family):
+    loaded = tiny_model(family)
+    runner = ModelRunner(loaded.model)
+    ids = torch.tensor([[5, 6, 7]])
+    with torch.inference_mode():
+        plain = loaded.model(ids).logits
+        with runner.packed:
+            inside = loaded.model(ids).logits
+        after = loaded.model(ids).logits
+    torch.testing.assert_close(inside, plain, rtol=1e-4, atol=1e-4)
+    assert torch.equal(after, plain)
+    assert not any("forward" in module.__dict__ for module in loaded.model.modules())
+
+
+def test_a_pass_that_fails_leaves_the_model_untouched():
+    loaded = tiny_model("llama")
+    packed = PackedModel(loaded.model)
+    with pytest.raises(RuntimeError), packed:
+        raise RuntimeError
+    assert not any("forward" in module.__dict__ for module in loaded.model.modules())
+
+
+def test_without_memory_for_a_copy_it_does_without(monkeypatch):
+    class Full:
+        available = 0
+
+    monkeypatch.setattr("spork.packed.psutil.virtual_memory", lambda: Full)
+    loaded = tiny_model("llama")
+    with PackedModel(loaded.model):
+        assert not any("forward" in module.__dict__ for module in loaded.model.modules())
