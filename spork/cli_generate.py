@@ -15,7 +15,7 @@ from .errors import ConfigError, SporkError
 from .events import Round, RunFinished, RunStarted, dumps
 
 #: Options that are settings of the run under the same name.
-SETTINGS = (*KNOBS, "proposer", "verifier", "layers", "early_score", "stop")
+SETTINGS = (*KNOBS, "proposer", "verifier", "layers", "early_score", "budget", "stop")
 
 
 def generate(arguments: argparse.Namespace) -> int:
@@ -28,10 +28,9 @@ def generate(arguments: argparse.Namespace) -> int:
     with ExitStack() as open_files:
         trace = _open_trace(arguments.trace, open_files)
         from .baseline import PairedRun
-        from .engine import Engine
-        from .models import load_model
+        from .loading import load_engine
 
-        engine = Engine(load_model(arguments.model, arguments.device, arguments.dtype))
+        engine = load_engine(arguments)
         if arguments.baseline:
             events = PairedRun(engine, prompt, config, raw=arguments.raw).events()
         else:

@@ -1,4 +1,4 @@
-"""The commands that fit something: `fit-lens`."""
+"""The commands that fit something: `fit-lens`, `train-head`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ PROMPTS = Path(__file__).resolve().parent.parent / "assets" / "prompts" / "self_
 
 
 def fit_lens(arguments: argparse.Namespace) -> int:
-    from .engine import Engine
-    from .models import load_model
+    from .loading import load_engine
     from .progress import shown
     from .training.fit_lens import fit_lens as fit
     from .training.self_text import read_prompts, read_text
 
     layers = _layers(arguments.layers)
-    out = _out(arguments)
+    out = _out(arguments, "lenses")
     prompts = read_prompts(arguments.prompts or PROMPTS)
-    engine = Engine(load_model(arguments.model, arguments.device, arguments.dtype))
+    engine = load_engine(arguments)
     vocab = engine.loaded.model.get_input_embeddings().weight.shape[0]
     text = read_text(arguments.text, vocab) if arguments.text else None
     with shown(None) as progress:
@@ -46,6 +45,37 @@ def fit_lens(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def train_head(arguments: argparse.Namespace) -> int:
+    from .fork_head import TrainedHead
+    from .loading import load_engine
+    from .progress import shown
+    from .training.self_text import read_prompts, read_text, self_generated, write_text
+    from .training.train_head import Recipe, train_head as train
+
+    out = _out(arguments, "heads")
+    recipe = Recipe(
+        state_width=arguments.state_width, draft_tokens=arguments.draft_tokens, steps=arguments.steps,
+        batch=arguments.batch, rate=arguments.rate, held_out=arguments.held_out, seed=arguments.seed,
+    )
+    prompts = read_prompts(arguments.prompts or PROMPTS) if not arguments.text else []
+    start = TrainedHead.load(arguments.start) if arguments.start else None
+    engine = load_engine(arguments)
+    vocab = engine.loaded.model.get_input_embeddings().weight.shape[0]
+    kept = out.with_suffix(".text.npz")
+    with shown(None) as progress:
+        if arguments.text or kept.is_file():
+            text = read_text(arguments.text or kept, vocab)
+        else:
+            text = self_generated(engine, prompts, arguments.tokens, arguments.seed, progress)
+            write_text(kept, text)
+        head = train(engine, text, recipe, progress, start, out.with_suffix(".checkpoint"))
+    head.save(out)
+    print("on held-out text, the model's own next token is among the head's first:")
+    print("    " + "   ".join(f"{n.removeprefix('top')}: {share:.1%}" for n, share in head.agreement.items()))
+    print(f"wrote {out} and {out.with_suffix('.json').name}")
+    return 0
+
+
 def _layers(text: str | None) -> list[int] | None:
     if text is None:
         return None
@@ -55,15 +85,15 @@ def _layers(text: str | None) -> list[int] | None:
         raise ConfigError(f"layers must be whole numbers separated by commas, got {text!r}") from None
 
 
-def _out(arguments: argparse.Namespace) -> Path:
-    """Where the lens goes, tried before the minutes of work that make it."""
-    from .lens import lens_places
+def _out(arguments: argparse.Namespace, kind: str) -> Path:
+    """Where the fitted file goes, tried before the minutes of work that make it."""
+    from .fitted import fitted_places
 
-    out = Path(arguments.out) if arguments.out else lens_places(arguments.model)[0]
+    out = Path(arguments.out) if arguments.out else fitted_places(kind, arguments.model)[0]
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         if out.is_dir() or not os.access(out.parent, os.W_OK):
-            raise ConfigError(f"cannot write a lens to {out}: it is a folder, or lies in one that cannot be written")
+            raise ConfigError(f"cannot write to {out}: it is a folder, or lies in one that cannot be written")
     except OSError as error:
-        raise ConfigError(f"cannot write a lens to {out}: {error.strerror}") from None
+        raise ConfigError(f"cannot write to {out}: {error.strerror}") from None
     return out

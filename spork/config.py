@@ -56,6 +56,9 @@ KNOBS: dict[str, Knob] = {
 #: How `early-layers` turns hidden states into a score; see verifiers/early_layers.py.
 EARLY_SCORES = ("lens", "cosine", "norm")
 
+#: How many of the K(M + 1) nodes are verified: those that pay for their rows, or all. See control.py.
+BUDGETS = ("auto", "full")
+
 
 @dataclass(frozen=True)
 class SporkConfig:
@@ -63,7 +66,8 @@ class SporkConfig:
 
     `layers` is how many first layers `early-layers` uses (None: the lens's own choice).
     `repetition_penalty` None means the model's own generation config decides, as it does in
-    transformers' `generate`.
+    transformers' `generate`. `budget` "auto" makes K and M upper bounds wherever the text cannot
+    depend on the tree: with `exact` at tau 1, and any proposer that does not run the model itself.
     """
 
     k: int = 4
@@ -73,6 +77,7 @@ class SporkConfig:
     verifier: str = "exact"
     layers: int | None = None
     early_score: str = "lens"
+    budget: str = "auto"
     max_new_tokens: int = 256
     temperature: float = 0.0
     top_k: int = 0
@@ -101,6 +106,7 @@ class SporkConfig:
         _check_name("proposer", values.get("proposer", cls.proposer), PROPOSERS)
         _check_name("verifier", values.get("verifier", cls.verifier), VERIFIERS)
         _check_name("early_score", values.get("early_score", cls.early_score), EARLY_SCORES)
+        _check_name("budget", values.get("budget", cls.budget), BUDGETS)
         layers = values.get("layers")
         if layers is not None:
             values["layers"] = Knob(1, 10_000, 1, "", integer=True).check("layers", layers)

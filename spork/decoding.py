@@ -10,6 +10,7 @@ import torch
 
 from .clock import PhaseClock
 from .config import SporkConfig
+from .control import Control
 from .events import FinishReason, Fork, Node, Round, RunFinished, Status
 from .metrics import Meter, peak_memory_bytes
 from .models import LoadedModel
@@ -46,8 +47,9 @@ class Decoding:
         config: SporkConfig,
         prompt: Sequence[int],
         reference: dict[str, Any] | None,
+        control: Control | None = None,
     ):
-        self._loaded, self._runner = loaded, runner
+        self._loaded, self._runner, self._control = loaded, runner, control
         self._proposer, self._verifier, self._config = proposer, verifier, config
         self._text = list(prompt)  # prompt and output; the last token is the root
         self._prompt_tokens = len(prompt)
@@ -57,7 +59,10 @@ class Decoding:
         self._law = TokenLaw(config, penalty_in_force(config, loaded.model))
         self._labels: dict[int, str] = {}
         self._tau = config.tau
-        #: Final hidden state of the token before the root, where the verifier wants it.
+        parts = [part for part in (proposer, verifier) if part is not None]
+        self._wants_final = any(part.wants_final for part in parts)
+        self._taps = sorted({n for part in parts for n in part.taps})
+        #: Final hidden state of the token before the root, where one of them wants it.
         self._before_root: torch.Tensor | None = None
 
     def events(self, cancel: threading.Event | None) -> Iterator[Round | RunFinished]:
@@ -88,7 +93,7 @@ class Decoding:
         if self._proposer is not None:
             self._proposer.begin(self._text)
         wants_logits = self._proposer is not None and self._proposer.wants_prompt_logits
-        wants_final = self._verifier.wants_final
+        wants_final = self._wants_final
         for chunk, output in self._runner.prefill(self._text[:-1], logits=wants_logits, want_final=wants_final):
             if wants_final:
                 self._before_root = output.final[-1]
@@ -112,18 +117,20 @@ class Decoding:
         clock = PhaseClock(self._runner.device)
         root = self._text[-1]
         tree = ForkTree.rooted(root)
-        states = NodeStates(
-            self._runner, tree, self._text, self._verifier.taps, self._verifier.wants_final, self._before_root
-        )
+        states = NodeStates(self._runner, tree, self._text, self._taps, self._wants_final, self._before_root)
         # Near a limit the tree shrinks: a bonus token needs room too.
         room = self._room() - (1 if self._verifier.gives_bonus else 0)
         depth = min(self._config.m + 1, room)
+        if self._control is not None:
+            depth = self._control.plan(depth)
         context = RoundContext(
             self._text, self._config.k, depth, self._tau, states, tree, self._law, self._loaded.end_tokens
         )
         clock.enter("propose")
         if self._proposer is not None:
             self._proposer.propose(context)
+        if self._control is not None:
+            context.trim(self._control.paying(tree))
         clock.enter("verify")
         verdict = self._verifier.verify(context)
         clock.enter("select")
@@ -146,6 +153,8 @@ class Decoding:
         clock_s = self._meter.seconds
         index = self._meter.rounds
         ms = clock.stop()
+        if self._control is not None:
+            self._control.learn(len(choice.path), ms)
         self._meter.add_round(
             committed=len(committed.tokens), accepted=choice.decision == "accepted",
             accepted_depth=len(choice.path), drafted_depth=tree.depth, ms=ms,
@@ -156,6 +165,7 @@ class Decoding:
             decision=choice.decision, chosen=choice.fork, reason=choice.reason,
             committed=committed.tokens, pieces=committed.pieces, statuses=committed.statuses,
             text="".join(committed.pieces), ms=ms, running=self._meter.running(),
+            turned_down=self._control.turned_down if self._control is not None else None,
         )
         return event, committed.reason
 

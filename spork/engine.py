@@ -16,12 +16,17 @@ from typing import Any, Iterator, Sequence
 import torch
 
 from .config import SporkConfig, check_prompt
+from .control import Control
 from .decoding import Decoding
+from .draft_head import DraftHead
+from .draft_model import check_same_vocabulary
 from .errors import ConfigError, SporkError
 from .events import Round, RunFinished, RunStarted
+from .fork_head import find_head
 from .lens import find_lens
 from .models import LoadedModel
 from .parts import ModelParts
+from .prices import PriceList, measure
 from .prompting import encode_prompt
 from .proposers import PROPOSERS, Proposer
 from .runner import ModelRunner
@@ -36,26 +41,35 @@ REFERENCE_TOKENS = 32
 class Engine:
     """One model, ready to decode one text at a time.
 
-    Raises ModelError when the model cannot be run this way (see runner.refuse_unsupported).
+    `draft` is a smaller model with the same vocabulary, for the `draft-model` proposer. Raises
+    ModelError when a model cannot be run this way (see families.refuse_unsupported), or when their
+    vocabularies differ.
     """
 
-    def __init__(self, loaded: LoadedModel):
-        self.loaded = loaded
+    def __init__(self, loaded: LoadedModel, draft: LoadedModel | None = None):
+        self.loaded, self.draft = loaded, draft
         self.runner = ModelRunner(loaded.model)
         check_tree_attention(self.runner)
-        self.parts = ModelParts(loaded.name, self.runner, find_lens(loaded.name, loaded.model))
+        self.parts = ModelParts(loaded.name, self.runner, find_lens(loaded.name, loaded.model), _draft_head(loaded, self.runner))
+        if draft is not None:
+            check_same_vocabulary(loaded, draft)
+            self.parts.draft = ModelRunner(draft.model)
+            check_tree_attention(self.parts.draft)
         #: Greedy rate on REFERENCE_PROMPT, or None before `warm_up`.
         self.reference: dict[str, Any] | None = None
+        #: What passes cost here, or None until a run needs to know.
+        self.prices: PriceList | None = None
         self._busy = threading.Lock()
 
     def warm_up(self) -> None:
-        """Run once so that first-use costs are paid, then time greedy on a fixed prompt (a second or two)."""
+        """Run once so that first-use costs are paid, then time greedy on a fixed prompt, and passes by size."""
         greedy = replace(SporkConfig(), max_new_tokens=REFERENCE_TOKENS)
         ids = self.encode(REFERENCE_PROMPT, raw=False)
         for _ in range(2):
             *_, finished = self.run_ids(ids, greedy, plain=True)
         rate = finished.metrics["tokens_per_s"]
         self.reference = {"tokens_per_s": rate, "paired": False} if rate else None
+        self.prices = measure(self.runner)
 
     def check(self, prompt: str, config: SporkConfig, *, raw: bool = False) -> None:
         """Raise SporkError for anything that would stop `run` from starting. Runs no model."""
@@ -99,8 +113,10 @@ class Engine:
         return self.run_parts(parts, ids, config, prompt=prompt, reference=reference, cancel=cancel)
 
     def close(self) -> None:
-        """Give back the cache's memory."""
+        """Give back the memory of the caches."""
         self.runner.close()
+        if self.parts.draft is not None:
+            self.parts.draft.close()
 
     def _parts_of_run(self, config: SporkConfig) -> tuple[Proposer, Verifier]:
         proposer = PROPOSERS[config.proposer](config, self.parts)
@@ -124,11 +140,24 @@ class Engine:
             raise SporkError("this engine is busy with another run; wait for it to end")
         try:
             yield self._started(ids, config, prompt, reference)
-            decoding = Decoding(self.loaded, self.runner, *parts, config, ids, reference)
+            control = self._control(*parts, config)
+            decoding = Decoding(self.loaded, self.runner, *parts, config, ids, reference, control)
             yield from decoding.events(cancel)
         finally:
             self.runner.cache.clear()
+            if self.parts.draft is not None:
+                self.parts.draft.cache.clear()
             self._busy.release()
+
+    def _control(self, proposer: Proposer | None, verifier: Verifier, config: SporkConfig) -> Control | None:
+        """A controller where the text cannot depend on it; passes are timed the first time one is needed."""
+        lossless = verifier.lossless and config.tau >= 1
+        if proposer is None or proposer.runs_model or not lossless or config.budget == "full":
+            return None
+        largest = 1 + config.k * (config.m + 1)
+        if self.prices is None or self.prices.rows[-1] < largest:
+            self.prices = measure(self.runner, largest)
+        return Control(self.prices)
 
     def _started(
         self, ids: Sequence[int], config: SporkConfig, prompt: str, reference: dict[str, Any] | None
@@ -144,6 +173,11 @@ class Engine:
             prompt_tokens=len(ids),
             reference=reference,
         )
+
+
+def _draft_head(loaded: LoadedModel, runner: ModelRunner) -> DraftHead | None:
+    trained = find_head(loaded.name, loaded.model)
+    return DraftHead(trained, runner) if trained is not None else None
 
 
 def machine_name(device: torch.device) -> str:

@@ -115,7 +115,8 @@ class Round:
     propose, verify, select and other. `chosen` is the index in `forks` of the accepted fork.
     `pieces[i]` is the text that `committed[i]` made printable (empty for a token that only begins
     a character), `statuses[i]` says how it came, and `text` is the pieces joined. `running` holds
-    the figures of metrics.py as they stand after this round.
+    the figures of metrics.py as they stand after this round. `turned_down` says why speculation was
+    held back, where it was.
     """
 
     index: int
@@ -136,6 +137,7 @@ class Round:
     text: str
     ms: dict[str, Number]
     running: dict[str, Number | None]
+    turned_down: str | None = None
     event: Literal["round"] = "round"
 
 

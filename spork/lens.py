@@ -10,9 +10,7 @@ a probability in [0, 1], and the AUC it reached on held-out text.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,8 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from .errors import ModelError
-
-log = logging.getLogger(__name__)
+from .fitted import find_fitted
 
 FORMAT = 1
 
@@ -99,6 +96,11 @@ class Lens:
     default_layers: int
     fingerprint: str
     provenance: dict[str, Any]
+    #: How many first layers `early-exit` drafts with: the fastest when the lens was fitted.
+    draft_layers: int = 0
+
+    def __post_init__(self) -> None:
+        self.draft_layers = self.draft_layers or min(self.layers)
 
     def save(self, path: str | Path) -> None:
         tensors, meta = {}, {}
@@ -116,7 +118,7 @@ class Lens:
                 "top4": layer.top4,
             }
         header = {
-            "format": FORMAT, "layers": meta, "default_layers": self.default_layers,
+            "format": FORMAT, "layers": meta, "default_layers": self.default_layers, "draft_layers": self.draft_layers,
             "fingerprint": self.fingerprint, "provenance": self.provenance,
         }
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -147,41 +149,13 @@ class Lens:
             if isinstance(error, ModelError):
                 raise
             raise ModelError(f"lens {path} is damaged ({error}); fit it again with fit-lens") from None
-        return cls(layers, header["default_layers"], header["fingerprint"], header["provenance"])
+        return cls(layers, header["default_layers"], header["fingerprint"], header["provenance"], header.get("draft_layers", 0))
 
 
 def _read_map(file: Any, name: str) -> StateMap:
     return StateMap(file.get_tensor(f"{name}.weight").float(), file.get_tensor(f"{name}.bias").float())
 
 
-def fingerprint(model: torch.nn.Module) -> str:
-    """A short hash of the weights a lens depends on, equal across dtypes: shape, and a few rows
-    of the output embedding rounded to what bfloat16 keeps."""
-    weight = model.get_output_embeddings().weight
-    rows = weight[:: max(1, weight.shape[0] // 64), :16].detach().to("cpu", torch.bfloat16)
-    shape = f"{tuple(weight.shape)} {model.config.get_text_config().num_hidden_layers}"
-    return hashlib.sha256(shape.encode() + rows.view(torch.int16).numpy().tobytes()).hexdigest()[:16]
-
-
-def lens_places(model_name: str) -> list[Path]:
-    """Where a model's lens is looked for: shipped with the project, then the user's own."""
-    from .cache import cache_root
-
-    safe = model_name.strip("/").replace("/", "--")
-    shipped = Path(__file__).resolve().parent.parent / "assets" / "lenses"
-    return [cache_root() / "lenses" / f"{safe}.safetensors", shipped / f"{safe}.safetensors"]
-
-
 def find_lens(model_name: str, model: torch.nn.Module) -> Lens | None:
     """The lens fitted for exactly these weights, the user's own first, or None."""
-    own = fingerprint(model)
-    for path in lens_places(model_name):
-        if path.is_file():
-            try:
-                lens = Lens.load(path)
-            except ModelError as error:  # everything but early-layers works without one
-                log.warning("%s", error)
-                continue
-            if lens.fingerprint == own:
-                return lens
-    return None
+    return find_fitted("lenses", Lens.load, model_name, model)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .draft_head import DraftHead
 from .lens import Lens
 from .runner import ModelRunner
 
 
 @dataclass
 class ModelParts:
-    """`lens` is None where none was fitted for this model."""
+    """`lens` and `head` are None where none was fitted for this model, `draft` where no draft model was given."""
 
     name: str
     runner: ModelRunner
-    lens: Lens | None
+    lens: Lens | None = None
+    head: DraftHead | None = None
+    draft: ModelRunner | None = None

@@ -15,7 +15,8 @@ class RoundContext:
     """One round's tree and the model's view of it.
 
     `committed` is prompt and output so far; its last token is the root. `k` and `depth` bound the
-    tree: children of the root, drafted tokens on a path (M + 1, or less near a limit).
+    tree: children of the root, drafted tokens on a path (M + 1, or less near a limit); `budget`
+    its nodes below the root.
     """
 
     def __init__(
@@ -24,7 +25,13 @@ class RoundContext:
     ):
         self.committed, self.k, self.depth, self.tau = committed, k, depth, tau
         self.states, self.tree, self.law, self.end_tokens = states, tree, law, end_tokens
+        self.budget = k * depth
         self._processed: dict[int, torch.Tensor] = {}
+
+    def trim(self, nodes: Sequence[int]) -> None:
+        """Drop every drafted node but `nodes`, whose parents must be among them; renumbers the tree."""
+        self.states.trim(nodes)
+        self._processed = {n: row for n, row in self._processed.items() if n == ROOT}
 
     def processed(self, nodes: Sequence[int]) -> torch.Tensor:
         """Processed next-token logits [n, vocab] of nodes; runs the model where it has not run."""

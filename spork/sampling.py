@@ -31,7 +31,7 @@ class TokenLaw:
             RepetitionPenaltyLogitsProcessor(repetition_penalty) if repetition_penalty != 1.0 else None
         )
         self.sampled = config.temperature > 0
-        self._seed = config.seed
+        self._temperature, self._seed = config.temperature, config.seed
         self._noise: dict[int, torch.Tensor] = {}
         self._warpers = []
         if self.sampled:
@@ -59,6 +59,20 @@ class TokenLaw:
             return processed
         noise = torch.stack([self._noise_at(p, processed.shape[1]) for p in positions])
         return processed + noise.to(processed.device)
+
+    def rank_draft(
+        self, logits: torch.Tensor, ids: torch.Tensor, vocab: int, positions: Sequence[int]
+    ) -> torch.Tensor:
+        """What a drafter's guess is the argmax of [n, v], from its raw logits over the entries `ids` [v] of `vocab`.
+
+        The noise is the one the model's own choice will get there, so a drafter that agrees with
+        the model agrees under sampling too. Temperature is applied; the cuts of top-k and top-p
+        and the penalty only make tokens less likely, and are left to the model.
+        """
+        if not self.sampled:
+            return logits
+        noise = torch.stack([self._noise_at(p, vocab) for p in positions]).to(logits.device)
+        return logits / self._temperature + noise[:, ids]
 
     def _noise_at(self, position: int, vocab: int) -> torch.Tensor:
         """Standard Gumbel noise [vocab] for one position, drawn on the CPU so devices agree."""

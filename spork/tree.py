@@ -59,6 +59,16 @@ class ForkTree:
             node = self.add(node, token, draft_p[i] if draft_p is not None else None)
         return node
 
+    def keep_only(self, nodes: Sequence[int]) -> None:
+        """Drop every node but the root and `nodes`, whose parents must be among them; renumbers."""
+        old = [ROOT, *sorted(nodes)]
+        new = {node: i for i, node in enumerate(old)}
+        kept = ForkTree.rooted(self.tokens[ROOT])
+        for node in old[1:]:
+            kept.add(new[self.parents[node]], self.tokens[node], self.draft_p[node])
+        self.tokens, self.parents, self.depths = kept.tokens, kept.parents, kept.depths
+        self.ranks, self.draft_p, self._children = kept.ranks, kept.draft_p, kept._children
+
     def children(self, node: int) -> list[int]:
         """Child nodes of `node`, best rank first."""
         return list(self._children[node].values())

@@ -12,6 +12,11 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
+from spork.draft_head import DraftHead
+from spork.engine import Engine
+from spork.fitted import fingerprint
+from spork.fork_head import ForkHead, TrainedHead
+from spork.lens import LayerLens, Lens, StateMap
 from spork.models import LoadedModel, wrap
 
 END_OF_TEXT, IM_START, IM_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
@@ -135,3 +140,30 @@ def _blank(config: Any) -> Any:
 
         return AutoModelForSeq2SeqLM.from_config(config, dtype=torch.float32)
     return AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+
+
+def complete_engine(loaded: LoadedModel, *, draft: LoadedModel | None = None, draft_tokens: int | None = None) -> Engine:
+    """An engine with every part a proposer can want: a random fork head, a lens, a draft model (by default itself)."""
+    engine = Engine(loaded, draft or loaded)
+    engine.parts.head = random_head(engine, draft_tokens)
+    engine.parts.lens = bare_lens(engine)
+    return engine
+
+
+def random_head(engine: Engine, draft_tokens: int | None = None) -> DraftHead:
+    """A head that drafts over the whole vocabulary, or its first ids."""
+    weight = engine.loaded.model.get_output_embeddings().weight
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = ForkHead(weight.shape[1], weight.shape[1])
+    vocab = torch.arange(draft_tokens or weight.shape[0])
+    trained = TrainedHead(network.eval().requires_grad_(False), vocab, fingerprint(engine.loaded.model))
+    return DraftHead(trained, engine.runner)
+
+
+def bare_lens(engine: Engine) -> Lens:
+    """A lens of the first layer that hands the state on as it is, uncalibrated."""
+    width = engine.loaded.model.get_output_embeddings().weight.shape[1]
+    plain = StateMap(torch.eye(width), torch.zeros(width))
+    informed = StateMap(torch.eye(width).repeat(1, 2), torch.zeros(width))
+    return Lens({1: LayerLens(plain, informed, {}, 0.0, 0.0)}, 1, fingerprint(engine.loaded.model), {})

@@ -22,6 +22,12 @@ class Proposer:
     summary: ClassVar[str]
     #: Ask the engine for logits at every prompt position, through `saw`.
     wants_prompt_logits: ClassVar[bool] = False
+    #: Drafting runs the model over its nodes, so trimming the tree would save nothing.
+    runs_model: ClassVar[bool] = False
+    #: Depths (numbers of first layers) whose states `propose` will ask for.
+    taps: tuple[int, ...] = ()
+    #: `propose` reads final hidden states (`states.before_root`, `states.final`).
+    wants_final: ClassVar[bool] = False
 
     def __init__(self, config: SporkConfig, parts: ModelParts):
         """Raises ConfigError for what this model cannot do."""
@@ -36,5 +42,8 @@ class Proposer:
         """These tokens were appended to the text."""
 
     def propose(self, context: RoundContext) -> None:
-        """Add at most `context.k` forks of at most `context.depth` tokens to `context.tree`."""
+        """Add at most `context.k` forks of at most `context.depth` tokens to `context.tree`.
+
+        A tree that branches below its forks holds at most `context.budget` nodes.
+        """
         raise NotImplementedError

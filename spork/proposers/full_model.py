@@ -14,6 +14,7 @@ from .base import Proposer
 class FullModel(Proposer):
     name = "full-model"
     summary = "the model itself, one full pass per depth: the article's way, never faster than greedy"
+    runs_model = True
 
     def propose(self, context: RoundContext) -> None:
         if context.depth == 0:

@@ -17,7 +17,8 @@ import torch
 from ..config import EARLY_SCORES, SporkConfig
 from ..engine import Engine
 from ..errors import ConfigError
-from ..lens import Calibration, LayerLens, Lens, StateMap, fingerprint
+from ..fitted import fingerprint
+from ..lens import Calibration, LayerLens, Lens, StateMap
 from ..parts import ModelParts
 from ..progress import Progress, ignore
 from ..proposers import PROPOSERS

@@ -6,19 +6,23 @@ right text, whatever its quality.
 
 from __future__ import annotations
 
+import random
 import zipfile
 from pathlib import Path
 from typing import Sequence
 
 import numpy as np
+import torch
+from transformers import StoppingCriteria, StoppingCriteriaList
 
-from ..config import SporkConfig
 from ..engine import Engine
 from ..errors import ConfigError
-from ..events import RunFinished
 from ..progress import Progress
 
 TOKENS_PER_PROMPT = 192
+BATCH = 64
+#: A batch ends when fewer than this share of its answers still go on; what those hold is kept as it is.
+STILL_GOING = 0.25
 
 
 def read_prompts(path: str | Path) -> list[str]:
@@ -50,27 +54,72 @@ def read_text(path: str | Path, vocab: int) -> list[list[int]]:
     return [part.tolist() for part in np.split(tokens, lengths.cumsum()[:-1])]
 
 
+def write_text(path: str | Path, text: Sequence[Sequence[int]]) -> None:
+    """Write sequences so that `read_text` gives them back."""
+    np.savez_compressed(
+        path, tokens=np.concatenate([np.asarray(s, dtype=np.int32) for s in text]),
+        lengths=np.asarray([len(s) for s in text], dtype=np.int32),
+    )
+
+
 def self_generated(
     engine: Engine, prompts: Sequence[str], tokens: int, seed: int, progress: Progress
 ) -> list[list[int]]:
     """Whole sequences (prompt and answer ids), until they hold `tokens` generated tokens.
 
-    Goes through the prompts greedily first, then again at temperature 0.8 with new seeds.
+    Goes through the prompts greedily first, then again at temperature 0.8, in batches: transformers'
+    own `generate`, which writes what the engine would write, many prompts at a time.
     """
+    encoded = [engine.encode(prompt, raw=False) for prompt in prompts]
     sequences: list[list[int]] = []
     written = lap = 0
-    while written < tokens:
-        for number, prompt in enumerate(prompts):
-            config = SporkConfig(
-                max_new_tokens=TOKENS_PER_PROMPT, temperature=0.8 if lap else 0.0, seed=seed + 1000 * lap + number
-            )
-            ids = engine.encode(prompt, raw=False)
-            *_, finished = engine.run_ids(ids, config)
-            assert isinstance(finished, RunFinished)
-            sequences.append(ids + finished.token_ids)
-            written += len(finished.token_ids)
-            progress("writing text to fit on", min(1.0, written / tokens))
-            if written >= tokens:
-                break
-        lap += 1
+    with torch.random.fork_rng(), engine.runner.packed:
+        torch.manual_seed(seed)
+        while written < tokens:
+            # Prompts of like length share a batch, so that little of it is padding.
+            order = sorted(range(len(encoded)), key=lambda i: (len(encoded[i]), i))
+            batches = [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
+            for batch in random.Random(seed + lap).sample(batches, len(batches)):
+                new = _continued(engine, [encoded[i] for i in batch], 0.8 if lap else 0.0)
+                sequences += new
+                written += sum(len(s) for s in new) - sum(len(encoded[i]) for i in batch)
+                progress("writing text to fit on", min(1.0, written / tokens))
+                if written >= tokens:
+                    break
+            lap += 1
     return sequences
+
+
+@torch.inference_mode()
+def _continued(engine: Engine, prompts: list[list[int]], temperature: float) -> list[list[int]]:
+    """Each prompt with its answer, end token included where one was written."""
+    loaded = engine.loaded
+    longest, ends = max(map(len, prompts)), loaded.end_tokens
+    pad = min(ends, default=0)
+    ids = torch.tensor([[pad] * (longest - len(p)) + p for p in prompts], device=loaded.device)
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts], device=loaded.device)
+    sampling = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0} if temperature else {"do_sample": False}
+    room = min(TOKENS_PER_PROMPT, loaded.context_length - longest)
+    output = loaded.model.generate(
+        ids, attention_mask=mask, max_new_tokens=room, eos_token_id=sorted(ends) or None, pad_token_id=pad,
+        stopping_criteria=StoppingCriteriaList([_MostEnded(longest, ends)]), **sampling,
+    )
+    answers = output[:, longest:].tolist()
+    return [prompt + _to_first_end(answer, ends) for prompt, answer in zip(prompts, answers)]
+
+
+class _MostEnded(StoppingCriteria):
+    """Ends a batch when most of its answers have ended: the rest would hold it up for little text."""
+
+    def __init__(self, prompt: int, ends: frozenset[int]):
+        self._prompt, self._ends = prompt, sorted(ends)
+
+    def __call__(self, ids: torch.Tensor, scores: torch.Tensor, **kwargs: object) -> torch.Tensor:
+        ended = torch.isin(ids[:, self._prompt :], torch.tensor(self._ends, device=ids.device)).any(dim=-1)
+        enough = (~ended).float().mean() < STILL_GOING
+        return enough.expand(len(ids)) if enough else torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
+
+
+def _to_first_end(answer: list[int], ends: frozenset[int]) -> list[int]:
+    at = next((i for i, token in enumerate(answer) if token in ends), len(answer))
+    return answer[: at + 1]

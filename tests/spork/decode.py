@@ -28,10 +28,12 @@ def transformers_greedy(loaded: LoadedModel, ids: list[int], count: int, **optio
 
 
 def decode(engine: Engine, ids: list[int], **settings: Any) -> RunFinished:
-    """Run to the end; returns the last event."""
-    *_, finished = engine.run_ids(ids, SporkConfig.checked(**settings))
+    """Run to the end; returns the last event. Whole trees unless `budget` says otherwise."""
+    *_, finished = engine.run_ids(ids, SporkConfig.checked(**{"budget": "full"} | settings))
     return finished
 
 
 def rounds(engine: Engine, ids: list[int], **settings: Any) -> list[Round]:
-    return [e for e in engine.run_ids(ids, SporkConfig.checked(**settings)) if isinstance(e, Round)]
+    """The rounds of a run. Whole trees unless `budget` says otherwise."""
+    config = SporkConfig.checked(**{"budget": "full"} | settings)
+    return [e for e in engine.run_ids(ids, config) if isinstance(e, Round)]

@@ -11,6 +11,7 @@ import pytest
 
 from spork.cli import main
 from spork.events import SCHEMA, read_trace
+from spork.proposers import PROPOSERS
 from tests.tiny import tiny_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,7 +100,7 @@ BAD = [
     (["generate", "x", "--max-new-tokens", "-5"], "max_new_tokens"),
     (["generate", "x", "--temperature", "-1"], "temperature"),
     (["generate", "x", "--top-p", "0"], "top_p"),
-    (["generate", "x", "--proposer", "oracle"], "full-model, recycling, lookup"),
+    (["generate", "x", "--proposer", "oracle"], ", ".join(PROPOSERS)),
     (["generate", "x", "--verifier", "oracle"], "exact, early-layers, first-token"),
     (["generate", "x", "--model", "no-such-model"], "smollm2-135m"),
     (["generate", "x", "--model", "/nonexistent/folder"], "folder"),

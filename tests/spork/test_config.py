@@ -4,6 +4,7 @@ import pytest
 
 from spork.config import KNOBS, SporkConfig, check_prompt
 from spork.errors import ConfigError
+from spork.proposers import PROPOSERS
 
 
 def test_defaults_pass_their_own_checks():
@@ -28,7 +29,7 @@ def test_whole_numbers_may_come_as_floats_and_nothing_else():
 
 
 @pytest.mark.parametrize("values, says", [
-    ({"proposer": "oracle"}, "full-model, recycling, lookup"),
+    ({"proposer": "oracle"}, ", ".join(PROPOSERS)),
     ({"verifier": "coin"}, "exact, early-layers, first-token"),
     ({"proposer": ["recycling"]}, "allowed"),
     ({"early_score": "vibes"}, "lens, cosine, norm"),

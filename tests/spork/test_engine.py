@@ -12,12 +12,12 @@ from spork.errors import ConfigError, SporkError
 from spork.events import Round, RunFinished, RunStarted, dumps
 from spork.proposers import PROPOSERS
 from tests.spork.decode import PROMPT, decode, rounds
-from tests.tiny import tiny_model, tiny_tokenizer
+from tests.tiny import complete_engine, tiny_model, tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    return Engine(tiny_model("llama"))
+    return complete_engine(tiny_model("llama"))
 
 
 @pytest.mark.parametrize("proposer", PROPOSERS)

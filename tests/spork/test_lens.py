@@ -11,7 +11,8 @@ import torch
 from spork.config import EARLY_SCORES, SporkConfig
 from spork.engine import Engine
 from spork.errors import ConfigError, ModelError
-from spork.lens import Lens, find_lens, fingerprint
+from spork.fitted import fingerprint
+from spork.lens import Lens, find_lens
 from spork.proposers import Proposer
 from spork.verifiers.early_layers import EarlyLayers
 from spork.training.calibrate import JudgedFork, auc, calibrate, fit_logistic

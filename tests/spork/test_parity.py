@@ -9,35 +9,37 @@ import pytest
 from spork.engine import Engine
 from spork.proposers import PROPOSERS
 from tests.spork.decode import PROMPT, decode, rounds, transformers_greedy
-from tests.tiny import FAMILIES, tiny_model
+from tests.tiny import FAMILIES, complete_engine, tiny_model
 
 COUNT = 40
+#: Proposers that guess well on tiny random models; a random head or lens is right by chance only.
+SURE = ("full-model", "draft-model", "recycling")
 SHAPES = [(1, 8), (3, 3), (4, 3), (8, 0), (8, 8)]
 
 
 @pytest.fixture(scope="module", params=["llama", "qwen2", "gpt2"])
 def engine(request) -> Engine:
-    return Engine(tiny_model(request.param))
+    return complete_engine(tiny_model(request.param))
 
 
 @pytest.fixture(scope="module")
 def llama() -> Engine:
-    return Engine(tiny_model("llama"))
+    return complete_engine(tiny_model("llama"))
 
 
 @pytest.mark.parametrize("proposer", PROPOSERS)
 @pytest.mark.parametrize("k", range(1, 9))
 def test_every_k_and_m_gives_the_text_of_transformers(engine, proposer, k):
     ids = engine.encode(PROMPT, raw=True)
-    expected = transformers_greedy(engine.loaded, ids, 24)
+    expected = transformers_greedy(engine.loaded, ids, 14)
     for m in range(9):
-        assert decode(engine, ids, proposer=proposer, k=k, m=m, max_new_tokens=24).token_ids == expected, (k, m)
+        assert decode(engine, ids, proposer=proposer, k=k, m=m, max_new_tokens=14).token_ids == expected, (k, m)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("proposer", PROPOSERS)
 def test_every_family_gives_the_text_of_transformers(family, proposer):
-    engine = Engine(tiny_model(family))
+    engine = complete_engine(tiny_model(family))
     ids = engine.encode(PROMPT, raw=True)
     expected = transformers_greedy(engine.loaded, ids, COUNT)
     for k, m in SHAPES:
@@ -49,7 +51,7 @@ def test_forks_are_really_accepted(engine):
     ids = engine.encode(PROMPT, raw=True)
     for proposer in PROPOSERS:
         jumps = [len(r.committed) for r in rounds(engine, ids, proposer=proposer, k=4, m=3, max_new_tokens=120)]
-        assert max(jumps) >= (2 if proposer == "lookup" else 3), proposer
+        assert max(jumps) >= (3 if proposer in SURE else 2), proposer
 
 
 @pytest.mark.parametrize("proposer", PROPOSERS)
@@ -57,7 +59,7 @@ def test_an_end_token_at_every_place_ends_the_run_there(llama, proposer):
     ids = llama.encode(PROMPT, raw=True)
     free = transformers_greedy(replace(llama.loaded, end_tokens=frozenset()), ids, COUNT)
     for token in dict.fromkeys(free):
-        ending = Engine(replace(llama.loaded, end_tokens=frozenset({token, 1})))
+        ending = complete_engine(replace(llama.loaded, end_tokens=frozenset({token, 1})))
         finished = decode(ending, ids, proposer=proposer, k=4, m=6, max_new_tokens=COUNT)
         assert finished.token_ids == transformers_greedy(ending.loaded, ids, COUNT)
         assert finished.token_ids == free[: free.index(token) + 1]
@@ -68,7 +70,7 @@ def test_the_earliest_of_several_end_tokens_wins_in_any_order(llama):
     ids = llama.encode(PROMPT, raw=True)
     free = transformers_greedy(replace(llama.loaded, end_tokens=frozenset()), ids, COUNT)
     late, early = free[20], free[5]
-    ending = Engine(replace(llama.loaded, end_tokens=frozenset([late, early])))
+    ending = complete_engine(replace(llama.loaded, end_tokens=frozenset([late, early])))
     finished = decode(ending, ids, proposer="full-model", k=2, m=8, max_new_tokens=COUNT)
     first = min(free.index(late), free.index(early))
     assert finished.token_ids == free[: first + 1]
@@ -100,7 +102,7 @@ def test_a_stop_string_anywhere_ends_text_and_ids_just_before_it(llama, proposer
 
 @pytest.mark.parametrize("proposer", PROPOSERS)
 def test_the_context_limit_is_met_exactly(proposer):
-    engine = Engine(replace(tiny_model("llama"), context_length=40))
+    engine = complete_engine(replace(tiny_model("llama"), context_length=40))
     ids = engine.encode(PROMPT, raw=True)
     expected = transformers_greedy(engine.loaded, ids, 40 - len(ids))
     finished = decode(engine, ids, proposer=proposer, k=4, m=6, max_new_tokens=500)
@@ -109,7 +111,7 @@ def test_the_context_limit_is_met_exactly(proposer):
 
 
 def test_a_models_own_repetition_penalty_is_applied_as_transformers_does():
-    engine = Engine(tiny_model("llama"))
+    engine = complete_engine(tiny_model("llama"))
     engine.loaded.model.generation_config.repetition_penalty = 1.3
     ids = engine.encode(PROMPT, raw=True)
     expected = transformers_greedy(engine.loaded, ids, COUNT)

@@ -9,7 +9,8 @@ import pytest
 
 from spork.cli import main
 from spork.engine import Engine
-from spork.lens import Lens, lens_places
+from spork.fitted import fitted_places
+from spork.lens import Lens
 from spork.models import DEFAULT_MODEL
 from spork.proposers import PROPOSERS
 from tests.spork.decode import decode, rounds, transformers_greedy
@@ -99,7 +100,7 @@ def test_early_layers_accepts_sometimes_and_falls_back_sometimes(engine):
 
 
 def test_the_shipped_lens_is_for_this_model_and_tells_forks_apart(engine):
-    shipped = Lens.load(lens_places(DEFAULT_MODEL)[-1])
+    shipped = Lens.load(fitted_places("lenses", DEFAULT_MODEL)[-1])
     assert engine.parts.lens is not None
     assert shipped.fingerprint == engine.parts.lens.fingerprint
     for calibration in shipped.layers[shipped.default_layers].calibrations["lens"].values():

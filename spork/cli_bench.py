@@ -1,0 +1,86 @@
+"""`bench`: the paired benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from .config import Knob, SporkConfig
+from .errors import ConfigError
+
+if TYPE_CHECKING:
+    from .bench.contenders import Contender
+    from .engine import Engine
+
+
+def bench(arguments: argparse.Namespace) -> int:
+    """Load, time passes, run everyone on every prompt, print the table; `--json` ends with one object."""
+    count = Knob(1, 10_000, 1, "", integer=True).check("prompts", arguments.prompts) if arguments.prompts is not None else None
+    tokens = Knob(2, 32768, 1, "", integer=True).check("max_new_tokens", arguments.max_new_tokens)
+    repeats = Knob(1, 100, 1, "", integer=True).check("repeats", arguments.repeats)
+    from .bench.measure import compare, machine, read_prompts, weight_read_floor
+    from .bench.report import details, prices_line, table
+    from .loading import load_engine
+    from .prices import measure
+    from .progress import shown
+    from .quiet import quiet_transformers
+
+    engine = load_engine(arguments)
+    with shown(None) as progress, quiet_transformers():
+        progress("timing passes", None)
+        engine.prices = measure(engine.runner)
+        floor = weight_read_floor(engine)
+        contenders = _chosen(contenders_of(engine, arguments), arguments.only)
+        rows = compare(engine, contenders, read_prompts(count), tokens, repeats, progress)
+    for row in rows:
+        total = row["total_ms_per_round"]
+        row["reads_per_round"] = total / floor["read_ms"] if total else None
+        row["gb_per_s"] = floor["weight_bytes"] / total / 1e6 if total else None
+    about = machine(engine)
+    prices = {"rows": list(engine.prices.rows), "pass_ms": list(engine.prices.pass_ms)}
+    print(f"{engine.loaded.name}, {about['dtype']}, {about['device']}, torch {about['torch']}, transformers {about['transformers']}")
+    print(f"weights {floor['weight_bytes'] / 1e6:.0f} MB, read once in {floor['read_ms']:.1f} ms ({floor['gb_per_s']:.1f} GB/s)")
+    print(prices_line(prices), table(rows), details(rows), sep="\n\n")
+    if arguments.json:
+        print(json.dumps({
+            "machine": about, "model": engine.loaded.name, "prices": prices, "weight_read": floor,
+            "max_new_tokens": tokens, "repeats": repeats, "rows": rows,
+        }, ensure_ascii=False))
+    return 0
+
+
+def contenders_of(engine: "Engine", arguments: argparse.Namespace) -> "list[Contender]":
+    """Everyone this model can run. The engine's greedy comes first: speed-ups are against it."""
+    from .bench.contenders import engine_greedy, hf_generate, spork, warm_recycling
+    from .proposers import PROPOSERS
+
+    layers = len(engine.runner.layers)
+    knobs = {name: value for name in ("k", "m") if (value := getattr(arguments, name)) is not None}
+    found = [
+        engine_greedy(engine),
+        hf_generate(engine, "hf-greedy"),
+        hf_generate(engine, "hf-prompt-lookup", "prompt_lookup_num_tokens 10", prompt_lookup_num_tokens=10),
+        hf_generate(engine, "hf-early-exit", f"assistant_early_exit {max(1, layers // 3)}", assistant_early_exit=max(1, layers // 3)),
+    ]
+    if engine.draft is not None:
+        found.append(hf_generate(engine, "hf-draft-model", engine.draft.name, assistant_model=engine.draft.model))
+    for proposer in PROPOSERS:
+        try:
+            PROPOSERS[proposer](SporkConfig(proposer=proposer), engine.parts)
+        except ConfigError:
+            continue  # this model has no such part
+        found.append(spork(engine, proposer, "exact", **knobs))
+        if proposer == "recycling":
+            found.append(warm_recycling(engine, **knobs))
+    return found
+
+
+def _chosen(contenders: "list[Contender]", only: list[str] | None) -> "list[Contender]":
+    if not only:
+        return contenders
+    names = [c.name for c in contenders]
+    for name in only:
+        if name not in names:
+            raise ConfigError(f"unknown contender {name!r}; allowed: {', '.join(names)}")
+    return [c for c in contenders if c.name in only or c.name == "greedy"]

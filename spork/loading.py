@@ -1,0 +1,16 @@
+"""An engine from a command's options."""
+
+from __future__ import annotations
+
+import argparse
+
+from .engine import Engine
+from .models import load_model
+
+
+def load_engine(arguments: argparse.Namespace) -> Engine:
+    """The model of `--model`, with that of `--draft-model` beside it where one is named. Raises ModelError."""
+    loaded = load_model(arguments.model, arguments.device, arguments.dtype)
+    if arguments.draft_model is None:
+        return Engine(loaded)
+    return Engine(loaded, load_model(arguments.draft_model, str(loaded.device), arguments.dtype))

@@ -1,0 +1,64 @@
+"""PriceList: what a pass over n rows costs on this machine, timed when a model loads.
+
+Speculation pays when a round wins more tokens than its rows cost, so the engine must know the
+price: it differs by device, dtype and kernel, and no rule of thumb holds for all.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import torch
+
+from .clock import wait_for
+from .runner import ModelRunner
+
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+#: Committed tokens the timed passes look back on.
+CONTEXT = 64
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """`pass_ms[i]` is the time of a pass over `rows[i]` rows, logits included."""
+
+    rows: tuple[int, ...]
+    pass_ms: tuple[float, ...]
+
+    def __call__(self, rows: int) -> float:
+        """Milliseconds of a pass over this many rows, interpolated; the last slope goes on beyond the end."""
+        if rows <= self.rows[0] or len(self.rows) == 1:
+            return self.pass_ms[0]
+        i = next((i for i, r in enumerate(self.rows) if r >= rows), len(self.rows) - 1)
+        (r0, r1), (t0, t1) = self.rows[i - 1 : i + 1], self.pass_ms[i - 1 : i + 1]
+        return t0 + (t1 - t0) * (rows - r0) / (r1 - r0)
+
+
+@torch.inference_mode()
+def measure(runner: ModelRunner, most_rows: int = ROWS[-1], repeats: int = 4) -> PriceList:
+    """Time passes of 1, 2, 4 ... rows up to `most_rows`, taking turns so that a slow moment hits all.
+
+    The best of `repeats` turns, since whatever else the machine does only ever adds; made never to
+    fall as rows grow, so that noise cannot make more rows look cheaper than fewer.
+    """
+    rows = [r for r in ROWS if r < most_rows] + [most_rows]
+    try:
+        runner.reset(CONTEXT + most_rows)
+        for _ in runner.prefill([0] * CONTEXT, logits=False):
+            pass
+        turns = [[_time_pass(runner, r) for r in rows] for _ in range(repeats + 1)][1:]
+    finally:
+        runner.cache.clear()
+    best = [min(turn[i] for turn in turns) for i in range(len(rows))]
+    rising = [max(best[: i + 1]) for i in range(len(best))]
+    return PriceList(tuple(rows), tuple(rising))
+
+
+def _time_pass(runner: ModelRunner, rows: int) -> float:
+    wait_for(runner.device)
+    start = time.perf_counter()
+    output = runner.forward([0] * rows, trunk=0, ancestors=[[]] * rows, positions=[CONTEXT] * rows)
+    output.logits.argmax(dim=-1).tolist()
+    runner.keep([])
+    return 1000 * (time.perf_counter() - start)

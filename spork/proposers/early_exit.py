@@ -1,0 +1,57 @@
+"""Early exit: the model's own first N layers draft, through a fitted lens and the model's own lm_head.
+
+What those layers computed is not thrown away: verifying goes on from it and runs only the layers
+that are left. Source of the idea: Elhoushi et al. 2024, LayerSkip, arXiv:2404.16710; the lens
+stands in for its training recipe.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from ..config import SporkConfig
+from ..errors import ConfigError
+from ..parts import ModelParts
+from ..round_context import RoundContext
+from ..tree import ROOT
+from .base import Proposer
+
+
+class EarlyExit(Proposer):
+    name = "early-exit"
+    summary = "the model's first N layers through a fitted lens: N of its layers per depth, which verifying reuses"
+    wants_final = True
+
+    def __init__(self, config: SporkConfig, parts: ModelParts):
+        if parts.lens is None:
+            raise ConfigError(f"no lens was fitted for {parts.name}; make one with fit-lens, or use another proposer")
+        self._layers = parts.lens.draft_layers
+        self._lens, self._runner = parts.lens.layers[self._layers], parts.runner
+        self.taps = (self._layers,)
+
+    def propose(self, context: RoundContext) -> None:
+        if context.depth == 0:
+            return
+        frontier = self._extend(context, [ROOT], context.k)
+        for _ in range(context.depth - 1):
+            alive = [n for n in frontier if context.tree.tokens[n] not in context.end_tokens]
+            if not alive:
+                return
+            frontier = self._extend(context, alive, 1)
+
+    def _extend(self, context: RoundContext, nodes: list[int], width: int) -> list[int]:
+        """Give each node its `width` likeliest next tokens, from one early pass over all of them."""
+        tree, states = context.tree, context.states
+        states.run_early(nodes)
+        # The final state before a node is known at the root only; elsewhere it is still to be computed.
+        before = states.before_root if nodes == [ROOT] else None
+        final = self._lens.final_state(states.tapped(nodes, self._layers), before[None] if before is not None else None)
+        logits = self._runner.head(final)
+        positions = [len(context.committed) + tree.depths[n] for n in nodes]
+        every = torch.arange(logits.shape[1], device=logits.device)
+        chances = context.law.rank_draft(logits, every, logits.shape[1], positions).softmax(dim=-1)
+        top = chances.topk(min(width, logits.shape[1]), dim=-1)
+        added = []
+        for node, tokens, ps in zip(nodes, top.indices.tolist(), top.values.tolist()):
+            added += [tree.add(node, token, p) for token, p in zip(tokens, ps)]
+        return added

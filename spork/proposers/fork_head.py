@@ -1,0 +1,58 @@
+"""The fork head: a small trained network on the model's last hidden state drafts a dynamic tree.
+
+It starts from the final state of the token before the root, which verifying the last round left
+behind, so it costs no pass of the model. Where a verifier leaves none (it accepted without a full
+pass), the root is run first, and the model's own first tokens lead the forks.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from ..beams import grow
+from ..config import SporkConfig
+from ..errors import ConfigError
+from ..parts import ModelParts
+from ..round_context import RoundContext
+from ..tree import ROOT
+from .base import Proposer
+
+
+class ForkHead(Proposer):
+    name = "fork-head"
+    summary = "a small trained head on the model's last hidden state: a few per cent of a pass per depth"
+    wants_final = True
+
+    def __init__(self, config: SporkConfig, parts: ModelParts):
+        if parts.head is None:
+            raise ConfigError(
+                f"no fork head was trained for {parts.name}; make one with train-head, or use another proposer"
+            )
+        self._head = parts.head
+
+    def propose(self, context: RoundContext) -> None:
+        if context.depth == 0:
+            return
+        head, states = self._head, context.states
+        root = torch.tensor([context.tree.tokens[ROOT]], device=head.vocab.device)
+        if states.before_root is None:
+            states.run([ROOT])
+        if (final := states.final(ROOT)) is not None:
+            state = head.start(final[None])
+            first = context.ranked([ROOT])[0].log_softmax(dim=-1)
+            first_ids = torch.arange(len(first), device=root.device)
+        else:
+            state = head.step(head.start(states.before_root[None]), root)
+            first, first_ids = self._log_p(context, state, 0)[0], head.vocab
+        grow(
+            context.tree, state, first, first_ids, levels=context.depth, forks=context.k, budget=context.budget,
+            step=head.step, read=lambda states, level: self._log_p(context, states, level), ids=head.vocab,
+            ends=torch.tensor(sorted(context.end_tokens), dtype=torch.long, device=root.device),
+        )
+
+    def _log_p(self, context: RoundContext, states: torch.Tensor, level: int) -> torch.Tensor:
+        """Log-probabilities [n, v] of the token after nodes at `level`, over the head's vocabulary."""
+        position = len(context.committed) + level
+        head, logits = self._head, self._head.logits(states)
+        ranked = context.law.rank_draft(logits, head.vocab, head.full_vocab, [position] * len(logits))
+        return ranked.log_softmax(dim=-1)

@@ -1,0 +1,232 @@
+"""train-head: a fork head for any supported model, from text the model wrote itself.
+
+At each position t the head starts from the model's final state h[t], is fed the tokens that
+followed, and after each is asked for the model's own next token: cross-entropy over UNROLL steps,
+later steps counting less. The target is the model's argmax at that position, not the text, since
+that is what exact verification will compare with. Source of the recipe: Wertheimer et al. 2024,
+arXiv:2404.19124. Part of the sequences is kept apart and measures the agreement that is printed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Iterator, Sequence
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from ..engine import Engine
+from ..errors import ConfigError
+from ..fitted import fingerprint
+from ..fork_head import ForkHead, TrainedHead
+from ..progress import Progress
+from ..runner import ModelRunner
+
+UNROLL = 4
+STEP_WEIGHT = 0.8
+LONGEST = 320  # tokens of a sequence that are used
+TOP = (1, 2, 4, 8)
+SAVE_EVERY = 50
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What decides the result, beside the text: equal recipes on equal text give equal heads on one machine."""
+
+    state_width: int = 768
+    draft_tokens: int = 8192
+    steps: int = 600
+    batch: int = 48
+    rate: float = 2e-3
+    held_out: int = 32
+    seed: int = 0
+
+    def check(self, sequences: int) -> None:
+        """Raises ConfigError for what cannot be trained."""
+        for name in ("state_width", "draft_tokens", "steps", "batch", "held_out"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 < self.rate <= 1:
+            raise ConfigError(f"rate must lie above 0 and at most 1, got {self.rate}")
+        if sequences < self.held_out + 1:
+            raise ConfigError(f"{sequences} sequences are too few to keep {self.held_out} apart")
+
+
+@dataclass
+class Example:
+    """One sequence: input embeddings' ids [t], final states [t, width], and the model's argmax after each [t]."""
+
+    tokens: torch.Tensor
+    final: torch.Tensor
+    own: torch.Tensor
+
+
+class Examples:
+    """Sequences with what the model says of them, computed when first wanted and kept in half precision."""
+
+    def __init__(self, runner: ModelRunner, sequences: Sequence[Sequence[int]]):
+        self._runner, self._sequences = runner, [s[:LONGEST] for s in sequences]
+        self._known: dict[int, Example] = {}
+
+    def __len__(self) -> int:
+        return len(self._sequences)
+
+    def __getitem__(self, index: int) -> Example:
+        if index not in self._known:
+            self._known[index] = self._compute(self._sequences[index])
+        return self._known[index]
+
+    @torch.inference_mode()
+    def _compute(self, sequence: Sequence[int]) -> Example:
+        runner = self._runner
+        try:
+            runner.reset(len(sequence))
+            outputs = [output for _, output in runner.prefill(sequence, logits=True, want_final=True)]
+        finally:
+            runner.cache.clear()
+        final = torch.cat([output.final for output in outputs]).to("cpu", torch.bfloat16)
+        own = torch.cat([output.logits.argmax(dim=-1) for output in outputs]).cpu()
+        return Example(torch.tensor(sequence), final, own)
+
+
+def train_head(
+    engine: Engine, text: Sequence[Sequence[int]], recipe: Recipe, progress: Progress,
+    start: TrainedHead | None = None, checkpoint: Path | None = None,
+) -> TrainedHead:
+    """Train on `text` (token ids, prompt and answer), from `start` where one is given.
+
+    `checkpoint` is written as training goes on and, where it holds the same recipe, gone on from;
+    it is removed at the end. Raises ConfigError for too little text or a model whose embedding is
+    not as wide as its states.
+    """
+    text = [sequence for sequence in text if len(sequence) > UNROLL]
+    recipe.check(len(text))
+    model = engine.loaded.model
+    width, embedded = model.get_output_embeddings().weight.shape[-1], model.get_input_embeddings().weight.shape[-1]
+    if width != embedded:
+        raise ConfigError(f"{engine.loaded.name} has embeddings {embedded} wide and states {width} wide; a fork head needs them equal")
+    order = random.Random(recipe.seed).sample(range(len(text)), len(text))
+    kept = Examples(engine.runner, [text[i] for i in order[: recipe.held_out]])
+    used = Examples(engine.runner, [text[i] for i in order[recipe.held_out :]])
+    vocab = start.draft_vocab if start else frequent_tokens([text[i] for i in order[recipe.held_out :]], recipe.draft_tokens)
+    torch.manual_seed(recipe.seed)
+    network = start.network.requires_grad_(True) if start else ForkHead(width, recipe.state_width)
+    network.to(engine.loaded.device).train()
+    trainer = _Trainer(engine.runner, network, vocab.to(engine.loaded.device), recipe)
+    trainer.resume(checkpoint)
+    message = "training the head"
+    for step in range(trainer.step, recipe.steps):
+        loss = trainer.train_on([used[i] for i in batch_at(step, len(used), recipe)])
+        if step % 25 == 0:
+            message = f"training the head, loss {loss:.3f}"
+        progress(message, (step + 1) / recipe.steps)
+        if checkpoint is not None and step % SAVE_EVERY == SAVE_EVERY - 1:
+            trainer.save(checkpoint)
+    network.eval().requires_grad_(False)
+    agreement = trainer.agreement([kept[i] for i in range(len(kept))])
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    provenance = {
+        "command": "train-head", "model": engine.loaded.name, "device": str(engine.loaded.device), "recipe": asdict(recipe),
+        "sequences": len(used), "tokens": sum(min(len(s), LONGEST) for s in text), "started_from_a_head": start is not None,
+    }
+    return TrainedHead(network, vocab.cpu(), fingerprint(model), agreement, provenance)
+
+
+def frequent_tokens(text: Sequence[Sequence[int]], count: int) -> torch.Tensor:
+    """The `count` most frequent token ids of a text, most frequent first, fewer if it holds fewer."""
+    seen = Counter(token for sequence in text for token in sequence)
+    return torch.tensor([token for token, _ in sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:count]])
+
+
+def batch_at(step: int, examples: int, recipe: Recipe) -> list[int]:
+    """Which examples a step trains on: known from the step alone, so that a resumed run goes on as it would have."""
+    epoch_steps = max(1, examples // recipe.batch)
+    epoch, place = divmod(step, epoch_steps)
+    order = random.Random(f"{recipe.seed} {epoch}").sample(range(examples), examples)
+    return order[place * recipe.batch : (place + 1) * recipe.batch]
+
+
+class _Trainer:
+    """The head, its optimiser and schedule."""
+
+    def __init__(self, runner: ModelRunner, network: ForkHead, vocab: torch.Tensor, recipe: Recipe):
+        self._runner, self._network, self._recipe = runner, network, recipe
+        self._logits = runner.head_over(vocab, torch.float32, differentiable=True)
+        full = runner.model.get_output_embeddings().weight.shape[0]
+        #: Full vocabulary → place in the draft vocabulary, or -100 (no target) where it is not in it.
+        self._place = torch.full((full,), -100, device=vocab.device)
+        self._place[vocab] = torch.arange(len(vocab), device=vocab.device)
+        self._optimizer = torch.optim.AdamW(network.parameters(), lr=recipe.rate, betas=(0.9, 0.95), weight_decay=0.01)
+        self.step = 0
+
+    def train_on(self, examples: Sequence[Example]) -> float:
+        """One optimiser step; returns the loss."""
+        self._set_rate()
+        total = sum(STEP_WEIGHT**i for i in range(UNROLL))
+        loss = torch.zeros((), device=self._place.device)
+        for depth, (logits, own) in enumerate(self._unroll(examples)):
+            loss = loss + STEP_WEIGHT**depth / total * cross_entropy(logits, self._place[own])
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self._network.parameters(), 1.0)
+        self._optimizer.step()
+        self.step += 1
+        return loss.item()
+
+    @torch.no_grad()
+    def agreement(self, examples: Sequence[Example]) -> dict[str, float]:
+        """Share of positions whose own token is among the head's first n, at the first drafted depth."""
+        hits, seen = dict.fromkeys(TOP, 0), 0
+        for start in range(0, len(examples), self._recipe.batch):
+            logits, own = next(self._unroll(examples[start : start + self._recipe.batch]))
+            best = logits.topk(min(max(TOP), logits.shape[1]), dim=-1).indices
+            right = best == self._place[own][:, None]
+            for n in TOP:
+                hits[n] += int(right[:, :n].any(dim=-1).sum())
+            seen += len(own)
+        return {f"top{n}": hits[n] / seen for n in TOP} if seen else {}
+
+    def _unroll(self, examples: Sequence[Example]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """For each depth: draft logits [n, v] and the model's own tokens [n] they should name."""
+        device = self._place.device
+        final = torch.cat([e.final[:-UNROLL] for e in examples]).to(device, torch.float32)
+        state = self._network.start(final)
+        for depth in range(1, UNROLL + 1):
+            ends = [len(e.tokens) - UNROLL + depth for e in examples]
+            tokens = torch.cat([e.tokens[depth:end] for e, end in zip(examples, ends)]).to(device)
+            own = torch.cat([e.own[depth:end] for e, end in zip(examples, ends)]).to(device)
+            state = self._network.step(state, self._runner.embed(tokens).float())
+            yield self._logits(self._network.read(state)), own
+
+    def _set_rate(self) -> None:
+        """Linear warm-up over a twentieth of the steps, then linear decay to nothing."""
+        done, steps = self.step, self._recipe.steps
+        warm = max(1, steps // 20)
+        factor = min(1.0, (done + 1) / warm) * (1 - done / steps)
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._recipe.rate * factor
+
+    def save(self, path: Path) -> None:
+        state = {"recipe": asdict(self._recipe), "step": self.step, "network": self._network.state_dict(),
+                 "optimizer": self._optimizer.state_dict()}
+        partial = path.with_suffix(".writing")
+        torch.save(state, partial)
+        partial.replace(path)
+
+    def resume(self, path: Path | None) -> None:
+        """Go on from a checkpoint of this very recipe, if there is one."""
+        if path is None or not path.is_file():
+            return
+        try:
+            state: dict[str, Any] = torch.load(path, map_location=self._place.device, weights_only=True)
+            if state["recipe"] != asdict(self._recipe):
+                return
+            self._network.load_state_dict(state["network"])
+            self._optimizer.load_state_dict(state["optimizer"])
+            self.step = state["step"]
+        except (OSError, RuntimeError, KeyError, ValueError, EOFError) as error:
+            raise ConfigError(f"the checkpoint {path} is damaged ({error}); remove it to begin again") from None

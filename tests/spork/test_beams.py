@@ -1,0 +1,82 @@
+"""The dynamic draft tree: the best nodes by cumulative probability, and no others."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from spork.beams import grow
+from spork.control import reaches
+from spork.tree import ROOT, ForkTree
+
+VOCAB = 5
+
+
+def law_of(path: tuple[int, ...]) -> torch.Tensor:
+    """Log-probabilities after a path: fixed, different everywhere, without ties."""
+    generator = torch.Generator().manual_seed(hash(path) % 2**31)
+    return torch.randn(VOCAB, generator=generator, dtype=torch.float64).mul(2).log_softmax(dim=-1)
+
+
+def grown(levels: int, forks: int, budget: int, ends: list[int] = []) -> ForkTree:
+    """A tree whose drafter's state is the path itself, as digits."""
+    tree = ForkTree.rooted(99)
+    ids = torch.arange(VOCAB) + 100
+
+    def paths(states: torch.Tensor) -> list[tuple[int, ...]]:
+        return [tuple(int(t) for t in row if t >= 0) for row in states]
+
+    def step(states: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        return torch.cat([states, tokens[:, None]], dim=1)
+
+    def read(states: torch.Tensor, level: int) -> torch.Tensor:
+        assert all(len(p) == level for p in paths(states))
+        return torch.stack([law_of(p) for p in paths(states)])
+
+    grow(
+        tree, torch.full((1, 1), -1), law_of(()), ids, levels=levels, forks=forks, budget=budget,
+        step=step, read=read, ids=ids, ends=torch.tensor(ends, dtype=torch.long),
+    )
+    return tree
+
+
+def reach_of(path: tuple[int, ...]) -> float:
+    return math.exp(sum(float(law_of(path[:i])[path[i] - 100]) for i in range(len(path))))
+
+
+@pytest.mark.parametrize("levels, budget", [(1, 3), (2, 6), (3, 10), (4, 20)])
+def test_with_wide_beams_it_holds_the_likeliest_paths_of_all(levels, budget):
+    tree = grown(levels, forks=VOCAB, budget=budget)
+    every = [p for n in range(1, levels + 1) for p in itertools.product(range(100, 105), repeat=n)]
+    # A beam keeps VOCAB nodes a level, so the best of all can miss only far down; here none do.
+    best = sorted(every, key=reach_of, reverse=True)[:budget]
+    got = {tuple(tree.path_tokens(n)) for n in range(1, len(tree))}
+    assert got == set(best)
+
+
+def test_draft_probabilities_multiply_to_the_reach():
+    tree = grown(3, forks=4, budget=12)
+    for node, reach in enumerate(reaches(tree)):
+        assert reach == pytest.approx(reach_of(tuple(tree.path_tokens(node))), rel=1e-6)
+
+
+@pytest.mark.parametrize("forks", [1, 2, 3])
+def test_forks_and_levels_are_bounds(forks):
+    tree = grown(3, forks=forks, budget=100)
+    assert len(tree.children(ROOT)) == forks
+    assert tree.depth == 3
+
+
+def test_an_end_token_grows_no_children():
+    ends = [100, 101, 102, 103]
+    tree = grown(4, forks=5, budget=100, ends=ends)
+    for node in range(1, len(tree)):
+        assert tree.tokens[node] not in ends or not tree.children(node)
+    assert tree.depth == 4, "the other tokens still do"
+
+
+def test_a_budget_of_none_adds_none():
+    assert len(grown(3, forks=2, budget=0)) == 1

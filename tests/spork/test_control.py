@@ -1,0 +1,122 @@
+"""The controller: what it keeps pays, what cannot pay is turned down, and it comes back when it can."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from spork.control import FAIR_TRIAL, LONGEST_REST, Control
+from spork.prices import PriceList
+from spork.tree import ROOT, ForkTree
+
+FLAT = PriceList((1, 8, 64), (10.0, 10.5, 14.0))  # rows nearly free, as on a GPU
+STEEP = PriceList((1, 2, 4, 8), (10.0, 20.0, 40.0, 80.0))  # a row costs a pass, as with a bad kernel
+
+
+def chain_tree(p: float, depth: int = 4, forks: int = 2) -> ForkTree:
+    tree = ForkTree.rooted(1)
+    for fork in range(forks):
+        node = tree.add(ROOT, 10 + fork, p if fork == 0 else (1 - p) / 4)
+        for level in range(depth - 1):
+            node = tree.add(node, 100 * fork + level, p)
+    return tree
+
+
+def simulate(prices: PriceList, p: float, level_ms: float, rounds: int, seed: int = 0) -> tuple[float, float, Control]:
+    """(speed-up, share of rounds turned down) of a drafter that is right with probability p at each level, and says so."""
+    rng, control = random.Random(seed), Control(prices)
+    tokens = ms = down = 0
+    for _ in range(rounds):
+        depth = control.plan(4)
+        tree = ForkTree.rooted(1) if depth == 0 else chain_tree(p, depth)
+        nodes = control.paying(tree)
+        right = 0
+        while right < depth and rng.random() < p:
+            right += 1
+        kept_depth = len([n for n in nodes if tree.path(n)[0] == 1]) if nodes else 0
+        accepted = min(right, kept_depth)
+        phase = {"propose": depth * level_ms, "verify": prices(len(nodes) + 1), "select": 0.1, "other": 0.1}
+        control.learn(accepted, phase)
+        tokens += accepted + 1
+        ms += sum(phase.values())
+        down += control.turned_down is not None
+    return tokens / ms * (prices(1) + 0.2), down / rounds, control
+
+
+def test_a_price_list_interpolates_and_goes_on():
+    prices = PriceList((1, 2, 4), (10.0, 12.0, 20.0))
+    assert [prices(n) for n in (1, 2, 3, 4, 5)] == [10, 12, 16, 20, 24]
+    assert PriceList((1,), (7.0,))(50) == 7
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_good_drafter_with_cheap_rows_is_used_in_full(seed):
+    speedup, down, _ = simulate(FLAT, p=0.8, level_ms=0.3, rounds=400, seed=seed)
+    assert speedup > 2 and down == 0
+
+
+@pytest.mark.parametrize("level_ms", [0.3, 1.5, 5.0])
+@pytest.mark.parametrize("prices", [FLAT, STEEP], ids=["flat", "steep"])
+@pytest.mark.parametrize("p", [0.01, 0.05, 0.2])
+def test_it_never_loses_more_than_3_percent(prices, p, level_ms):
+    """Over a text of ordinary length, whatever rows and drafting cost, and however bad the drafter is."""
+    speedup, _, _ = simulate(prices, p, level_ms, rounds=600)
+    assert speedup > 0.97
+
+
+def test_a_hopeless_drafter_is_turned_down_and_the_reason_says_so():
+    _, down, control = simulate(STEEP, p=0.05, level_ms=1.0, rounds=300)
+    assert down > 0.9
+    control.plan(4)
+    assert "turned down" in control.turned_down
+
+
+def test_a_kernel_that_makes_rows_dear_is_noticed():
+    cheap, dear = Control(FLAT), Control(STEEP)
+    for control in (cheap, dear):
+        control.plan(4)
+    assert len(cheap.paying(chain_tree(0.7))) >= 4
+    assert len(dear.paying(chain_tree(0.7))) == 0
+
+
+def test_what_it_keeps_is_a_tree():
+    rng = random.Random(1)
+    for _ in range(50):
+        tree = ForkTree.rooted(0)
+        for token in range(1, 30):
+            tree.add(rng.randrange(len(tree)), token, rng.random())
+        control = Control(FLAT)
+        control.plan(8)
+        kept = set(control.paying(tree))
+        assert all(tree.parents[n] == ROOT or tree.parents[n] in kept for n in kept)
+
+
+def test_after_a_rest_it_comes_back_when_drafts_pay_again():
+    control = Control(FLAT)
+    ms = {"propose": 8.0, "verify": 10.0, "select": 0.0, "other": 0.0}
+    for _ in range(50 * FAIR_TRIAL):
+        if control.plan(4):
+            control.paying(chain_tree(0.02))
+        control.learn(0, ms)
+    assert control.turned_down
+    for _ in range(LONGEST_REST + 1):
+        if control.plan(4):
+            break
+        control.learn(0, ms)
+    assert control.paying(chain_tree(0.95)), "the try after the rest is a fair one"
+    control.learn(4, ms | {"propose": 0.4})
+    assert control.plan(4) > 0 and control.turned_down is None
+
+
+def test_a_drafter_that_overstates_is_believed_less():
+    control = Control(FLAT)
+    control.plan(4)
+    before = len(control.paying(chain_tree(0.5)))
+    control.learn(0, {"propose": 0.0, "verify": 10.0, "select": 0.0, "other": 0.0})
+    for _ in range(40):
+        control.plan(4)
+        control.paying(chain_tree(0.5))
+        control.learn(0, {"propose": 0.0, "verify": 10.0, "select": 0.0, "other": 0.0})
+    control.plan(4)
+    assert len(control.paying(chain_tree(0.5))) < before
