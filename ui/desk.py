@@ -51,7 +51,8 @@ def load_engine(name: str, settings: Settings, progress: Progress) -> Any:
     from spork.models import load_model
 
     loaded = load_model(name, device=settings.device, dtype=settings.dtype, progress=progress)
-    engine = Engine(loaded)
+    draft = load_model(settings.draft_model, str(loaded.device), settings.dtype, progress) if settings.draft_model else None
+    engine = Engine(loaded, draft)
     progress(PAGE["warming_up"], None)
     engine.warm_up()
     return engine

@@ -82,7 +82,7 @@ class Endpoints:
 
     def page_run(
         self, prompt: str, model: str, k: float, m: float, tau: float, proposer: str, verifier: str,
-        max_new_tokens: float, temperature: float, seed: float, early_score: str, layers: float,
+        max_new_tokens: float, temperature: float, seed: float, early_score: str, layers: float, budget: str,
         request: gr.Request,
     ) -> Iterator[str]:  # fmt: skip
         """The page's own run: frames for the view."""
@@ -90,7 +90,7 @@ class Endpoints:
         batches = self._run(
             run, prompt, model, _is_local(request), k=k, m=m, tau=tau, proposer=proposer, verifier=verifier,
             max_new_tokens=max_new_tokens, temperature=temperature, seed=seed,
-            early_score=early_score, layers=layers or None,
+            early_score=early_score, layers=layers or None, budget=budget,
         )  # fmt: skip
         try:
             for batch in batches:

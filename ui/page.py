@@ -12,7 +12,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 import gradio as gr
 from starlette.middleware import Middleware
 
-from spork.config import EARLY_SCORES, KNOBS, SporkConfig
+from spork.config import BUDGETS, EARLY_SCORES, KNOBS, SporkConfig
 from spork.errors import TraceError
 from spork.proposers import PROPOSERS
 from spork.verifiers import VERIFIERS
@@ -120,7 +120,8 @@ def _knobs(settings: Settings, desk: ModelDesk) -> tuple[gr.Component, list[gr.C
     start = SporkConfig(max_new_tokens=settings.first_new_tokens)
     with gr.Row(elem_id="spork-main-knobs"):
         k, m, tau = (_slider(name, getattr(start, name)) for name in ("k", "m", "tau"))
-        proposer = gr.Dropdown(list(PROPOSERS), value=start.proposer, label=PAGE["proposer"], filterable=False)
+        offered = [name for name in PROPOSERS if name != "draft-model" or settings.draft_model]
+        proposer = gr.Dropdown(offered, value=start.proposer, label=PAGE["proposer"], filterable=False)
         verifier = gr.Dropdown(list(VERIFIERS), value=start.verifier, label=PAGE["verifier"], filterable=False)
         model = gr.Dropdown(
             list(desk.names), value=desk.default, label=PAGE["model"], filterable=False, visible=len(desk.names) > 1
@@ -134,11 +135,14 @@ def _knobs(settings: Settings, desk: ModelDesk) -> tuple[gr.Component, list[gr.C
             list(EARLY_SCORES), value=start.early_score, label=PAGE["early_score"], filterable=False
         )
         layers = gr.Number(0, label=PAGE["layers"], precision=0, minimum=0)
+        budget = gr.Dropdown(
+            [(PAGE[f"budget_{name}"], name) for name in BUDGETS], value=start.budget, label=PAGE["budget"], filterable=False
+        )
     gr.on(
         [proposer.change, verifier.change, tau.change], None, [proposer, verifier, tau], None,
         js=_TELL_KNOBS, api_visibility="private",
     )  # fmt: skip
-    return model, [k, m, tau, proposer, verifier, new_tokens, temperature, seed, early_score, layers]
+    return model, [k, m, tau, proposer, verifier, new_tokens, temperature, seed, early_score, layers, budget]
 
 
 def _slider(name: str, value: float, low: float | None = None, high: float | None = None) -> gr.Slider:

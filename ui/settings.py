@@ -32,6 +32,7 @@ class Settings:
     port: int | None = None
     root_path: str = ""
     models: tuple[str, ...] = ()
+    draft_model: str = ""
     device: str = "auto"
     dtype: str = "auto"
     max_prompt_chars: int = 8000
@@ -80,6 +81,8 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         help="path the page is served under behind a proxy, such as /spork")
     add("--models", type=_models, default=default.models, metavar="NAME[,NAME]",
         help="models on offer: presets, Hub ids or folders; the first is the default")
+    add("--draft-model", type=_model, default=default.draft_model, metavar="NAME",
+        help="a smaller model with the same vocabulary, for the draft-model proposer")
     add("--device", type=_device, default=default.device, help=DEVICES)
     add("--dtype", choices=DTYPES, default=default.dtype, help="number format of the weights")
     add("--max-prompt-chars", type=_count(1), default=default.max_prompt_chars, help="longest prompt, in characters")
@@ -116,12 +119,15 @@ def _models(value: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in value.split(",") if name.strip())
     if not names:
         raise argparse.ArgumentTypeError(f"{value!r} names no model")
-    for name in names:
-        try:
-            check_name(name)
-        except ModelError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(_model(name) for name in names))
+
+
+def _model(name: str) -> str:
+    try:
+        check_name(name)
+    except ModelError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return name
 
 
 def check_address(settings: Settings) -> None:

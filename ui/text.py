@@ -33,6 +33,9 @@ PAGE: dict[str, str] = {
     "seed": "Seed",
     "early_score": "Early-layers score",
     "layers": "Early layers · 0 lets the lens choose",
+    "budget": "Tree · how much of it is checked",
+    "budget_auto": "what pays for itself",
+    "budget_full": "all K × (M + 1) tokens",
     "load_trace": "Load a trace file",
     "knobs": "Settings",
     # Messages

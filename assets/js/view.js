@@ -25,7 +25,8 @@ const View = (() => {
   const gaugePart = panel("gauges", TEXT.gauges_title);
   const chip = el("span", { class: "sp-chip" });
   const reason = el("p", { class: "sp-reason" });
-  const treePart = panel("tree", "", chip, reason);
+  const turnedDown = el("p", { class: "sp-turned-down" });
+  const treePart = panel("tree", "", chip, reason, turnedDown);
   const transportBox = el("div", { class: "sp-transport" });
   const stripPart = panel("rounds", TEXT.strip_title, el("p", { class: "sp-panel-note" }, TEXT.strip_help));
 
@@ -118,11 +119,13 @@ const View = (() => {
     const words = Store.isLive(state) ? TEXT.tree_title_live : TEXT.tree_title;
     Format.write(treePart.heading, round ? Format.fill(words, { n, total: state.rounds.length }) : TEXT.no_rounds);
     chip.hidden = reason.hidden = !round;
+    turnedDown.hidden = !(round && round.turned_down);
     if (!round) return;
     const glyph = Inspector.STATUS[round.decision === "accepted" ? "accepted" : "fallback"];
     Format.write(chip, `${glyph} ${TEXT[`chip_${round.decision}`]} · ${Format.tokens(round.committed.length)}`);
     chip.className = `sp-chip is-${round.decision}`;
     Format.write(reason, round.reason);
+    Format.write(turnedDown, round.turned_down || "");
   }
 
   function statusWords() {
