@@ -2,12 +2,14 @@
 
 Source of the method: Li et al. 2024, EAGLE-2, arXiv:2406.16858: expand the best few nodes of each
 level by cumulative draft probability, then keep the best nodes of all. Everything stays on the
-device until the tree is whole: one transfer a tree, whatever its depth.
+device until the tree is whole, in shapes that depend on the bounds alone: one transfer a tree,
+whatever its depth, and a CUDA graph can hold it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Callable
 
 import torch
@@ -15,21 +17,29 @@ import torch
 from .tree import ROOT, ForkTree
 
 
-def grow(
-    tree: ForkTree,
+@dataclass
+class Candidates:
+    """Drafted nodes [c], level after level: log of the cumulative probability, token, and the index
+    of the parent among them (-1 under the root). A node that must not be is at -inf."""
+
+    reach: torch.Tensor
+    tokens: torch.Tensor
+    parents: torch.Tensor
+
+
+def draft(
     state: torch.Tensor,
     first: torch.Tensor,
     first_ids: torch.Tensor,
     *,
     levels: int,
     forks: int,
-    budget: int,
     step: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
     read: Callable[[torch.Tensor, int], torch.Tensor],
     ids: torch.Tensor,
     ends: torch.Tensor,
-) -> None:
-    """Add at most `budget` nodes, at most `forks` of them under the root, to `tree`, which holds its root only.
+) -> Candidates:
+    """Candidates of `levels` levels, at most `forks` of them at the first and expanded at each other.
 
     `state` [1, ...] is the drafter's at the root; `first` [v0] are the log-probabilities there of the
     tokens `first_ids` [v0]. `step(states, tokens)` gives states one token further, `read(states,
@@ -38,38 +48,36 @@ def grow(
     """
     width = min(forks, len(first))
     best = first.topk(width)
-    levels_kept = [(best.values, first_ids[best.indices], torch.zeros(width, dtype=torch.long, device=first.device))]
-    offset, reach, tokens = 0, best.values, levels_kept[0][1]
-    states = step(state.expand(width, *state.shape[1:]), tokens) if levels > 1 else None
-    row = torch.arange(width, device=first.device)
+    reach, tokens = best.values, first_ids[best.indices]
+    place = torch.arange(width, device=first.device)  # of the expanded nodes, among all candidates
+    kept = [Candidates(reach, tokens, torch.full_like(place, -1))]
+    states, offset = state.expand(width, *state.shape[1:]), width
     for level in range(1, levels):
+        states = step(states, tokens)
         log_p = read(states, level)
         top = log_p.topk(min(forks, log_p.shape[1]), dim=-1)
-        alive = reach.masked_fill(torch.isin(tokens, ends), -torch.inf)
-        candidates = (alive[:, None] + top.values).flatten()
+        ended = (tokens[:, None] == ends[None, :]).any(dim=-1)
+        below = (reach.masked_fill(ended, -torch.inf)[:, None] + top.values).flatten()
         children = ids[top.indices].flatten()
-        parents = row.repeat_interleave(top.indices.shape[1]) + offset
-        offset += len(levels_kept[-1][0])
-        levels_kept.append((candidates, children, parents))
-        if level == levels - 1:
-            break
-        kept = candidates.topk(min(forks, len(candidates)))
-        reach, tokens, row = kept.values, children[kept.indices], kept.indices
-        states = step(states[kept.indices // top.indices.shape[1]], tokens)
-    _plant(tree, levels_kept, budget)
+        branching = top.indices.shape[1]
+        kept.append(Candidates(below, children, place.repeat_interleave(branching)))
+        best = below.topk(min(forks, len(below)))
+        reach, tokens = best.values, children[best.indices]
+        states, place = states[best.indices // branching], best.indices + offset
+        offset += len(below)
+    return Candidates(*(torch.cat([getattr(c, name) for c in kept]) for name in ("reach", "tokens", "parents")))
 
 
-def _plant(tree: ForkTree, levels_kept: list[tuple[torch.Tensor, ...]], budget: int) -> None:
-    """Add the `budget` candidates with the best cumulative probability; a parent is never below its child."""
-    packed = torch.stack([torch.cat([level[i].double() for level in levels_kept]) for i in range(3)])
+def plant(tree: ForkTree, candidates: Candidates, budget: int) -> None:
+    """Add the `budget` candidates with the best cumulative probability to `tree`, which holds its root only."""
+    packed = torch.stack([candidates.reach.double(), candidates.tokens.double(), candidates.parents.double()])
     reach, tokens, parents = packed.tolist()
-    sizes = [len(level[0]) for level in levels_kept]
-    first_level = sizes[0]
+    # A parent comes before its child: it is at least as likely, and stands before it.
     order = sorted(range(len(reach)), key=lambda i: (-reach[i], i))[:budget]
-    nodes: dict[int, int] = {}
+    nodes: dict[int, int] = {-1: ROOT}
     for i in order:
-        if reach[i] == float("-inf"):
+        if reach[i] == -math.inf:
             break
-        parent = ROOT if i < first_level else nodes[int(parents[i])]
-        up = 0.0 if i < first_level else reach[int(parents[i])]
-        nodes[i] = tree.add(parent, int(tokens[i]), min(1.0, math.exp(reach[i] - up)))
+        parent = int(parents[i])
+        above = reach[parent] if parent >= 0 else 0.0
+        nodes[i] = tree.add(nodes[parent], int(tokens[i]), min(1.0, math.exp(reach[i] - above)))

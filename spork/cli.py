@@ -72,6 +72,7 @@ def _add_generate(commands: argparse._SubParsersAction) -> None:
     p.add_argument("--raw", action="store_true", help="continue the prompt as it stands, without the chat template")
     p.add_argument("--baseline", action="store_true", help="also run greedy before and after: paired speed-up, parity")
     p.add_argument("--trace", metavar="FILE", help="write the run as a trace file")
+    p.add_argument("--profile", metavar="FILE", help="write a torch profiler trace of the run, for Perfetto")
     p.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
     p.set_defaults(command=cli_generate.generate)
 
@@ -147,6 +148,8 @@ def _add_bench(commands: argparse._SubParsersAction) -> None:
 def _add_model_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--model", default="smollm2-135m", metavar="NAME|PATH|HUB_ID")
     p.add_argument("--draft-model", metavar="NAME|PATH|HUB_ID", help="a smaller model with the same vocabulary, to draft with")
+    p.add_argument("--quantize", default="none", help="none, or int8: weight-only, needs torchao")
+    p.add_argument("--draft-quantize", default="none", help="the same for the draft model")
     p.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
     p.add_argument("--dtype", default="auto", help="auto, float32, bfloat16 or float16")
 

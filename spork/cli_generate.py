@@ -13,6 +13,7 @@ from typing import IO, Any
 from .config import KNOBS, SporkConfig, check_prompt
 from .errors import ConfigError, SporkError
 from .events import Round, RunFinished, RunStarted, dumps
+from .profiling import profiled
 
 #: Options that are settings of the run under the same name.
 SETTINGS = (*KNOBS, "proposer", "verifier", "layers", "early_score", "budget", "stop")
@@ -27,6 +28,7 @@ def generate(arguments: argparse.Namespace) -> int:
     check_prompt(prompt)
     with ExitStack() as open_files:
         trace = _open_trace(arguments.trace, open_files)
+        profiler = profiled(arguments.profile)
         from .baseline import PairedRun
         from .loading import load_engine
 
@@ -40,6 +42,7 @@ def generate(arguments: argparse.Namespace) -> int:
                 trace.truncate(0)
         started = finished = None
         shown = ""
+        open_files.enter_context(profiler)
         for event in events:
             if trace:
                 _write_line(trace, dumps(event))

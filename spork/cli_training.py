@@ -38,6 +38,8 @@ def fit_lens(arguments: argparse.Namespace) -> int:
         for kind, by_proposer in r.calibrations.items():
             cells = [f"{who} {c.auc:.3f} ({c.agreeing} of {c.forks} agree)" for who, c in by_proposer.items()]
             print(f"    {kind:7} {'   '.join(cells)}")
+        chosen = ", the fastest" if r.layers == lens.draft_layers else ""
+        print(f"    early-exit drafting with them ran at {r.draft_speed:.2f} times greedy{chosen}")
     print(f"wrote {out}")
     default = lens.layers[lens.default_layers].calibrations["lens"]
     if not min(c.auc for c in default.values()) > 0.5:

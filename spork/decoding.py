@@ -11,6 +11,7 @@ import torch
 from .clock import PhaseClock
 from .config import SporkConfig
 from .control import Control
+from .fixed_rounds import FixedRounds
 from .events import FinishReason, Fork, Node, Round, RunFinished, Status
 from .metrics import Meter, peak_memory_bytes
 from .models import LoadedModel
@@ -48,8 +49,9 @@ class Decoding:
         prompt: Sequence[int],
         reference: dict[str, Any] | None,
         control: Control | None = None,
+        fixed: FixedRounds | None = None,
     ):
-        self._loaded, self._runner, self._control = loaded, runner, control
+        self._loaded, self._runner, self._control, self._fixed = loaded, runner, control, fixed
         self._proposer, self._verifier, self._config = proposer, verifier, config
         self._text = list(prompt)  # prompt and output; the last token is the root
         self._prompt_tokens = len(prompt)
@@ -89,7 +91,11 @@ class Decoding:
     def _prefill(self, cancel: threading.Event | None) -> None:
         room = min(self._config.max_new_tokens, self._loaded.context_length - len(self._text))
         scratch = self._config.k * (self._config.m + 1) + 1
-        self._runner.reset(len(self._text) + room + scratch)
+        slots = len(self._text) + room + scratch
+        if self._fixed is not None:
+            self._fixed.begin(slots)
+        else:
+            self._runner.reset(slots)
         if self._proposer is not None:
             self._proposer.begin(self._text)
         wants_logits = self._proposer is not None and self._proposer.wants_prompt_logits
@@ -116,11 +122,46 @@ class Decoding:
     def _round(self) -> tuple[Round, FinishReason | None]:
         clock = PhaseClock(self._runner.device)
         root = self._text[-1]
-        tree = ForkTree.rooted(root)
-        states = NodeStates(self._runner, tree, self._text, self._taps, self._wants_final, self._before_root)
         # Near a limit the tree shrinks: a bonus token needs room too.
-        room = self._room() - (1 if self._verifier.gives_bonus else 0)
-        depth = min(self._config.m + 1, room)
+        depth = min(self._config.m + 1, self._room() - (1 if self._verifier.gives_bonus else 0))
+        if self._fixed is not None:
+            tree, verdict, choice, turned_down = self._fixed_round(clock, depth)
+        else:
+            tree, verdict, choice, turned_down = self._eager_round(clock, depth)
+        committed = self._commit(tree, choice)
+        self._law.forget_before(len(self._text))
+        # Drawing data is made on the clock too: it is part of what a round costs here.
+        nodes = self._nodes(tree, verdict, choice, committed)
+        forks = [
+            Fork(tree.deepest_path(choice.path[-1] if fork in choice.path else fork), score)
+            for fork, score in zip(tree.children(ROOT), verdict.fork_scores)
+        ]
+        clock_s = self._meter.seconds
+        index = self._meter.rounds
+        if self._proposer is not None:
+            self._proposer.committed(committed.tokens)
+        ms = clock.stop()
+        for controller in (self._control, self._fixed):
+            if controller is not None:
+                controller.learn(len(choice.path), ms)
+        self._meter.add_round(
+            committed=len(committed.tokens), accepted=choice.decision == "accepted",
+            accepted_depth=len(choice.path), drafted_depth=tree.depth, ms=ms,
+        )
+        event = Round(
+            index=index, clock_s=clock_s, k=self._config.k, m=self._config.m, tau=self._tau,
+            root_id=root, root_text=self._label(root), nodes=nodes, forks=forks,
+            decision=choice.decision, chosen=choice.fork, reason=choice.reason,
+            committed=committed.tokens, pieces=committed.pieces, statuses=committed.statuses,
+            text="".join(committed.pieces), ms=ms, running=self._meter.running(),
+            turned_down=turned_down,
+        )
+        return event, committed.reason
+
+    def _eager_round(self, clock: PhaseClock, depth: int) -> tuple[ForkTree, Verdict, Choice, str | None]:
+        """Propose, verify and select, pass by pass; the cache holds the chosen path after it."""
+        tree = ForkTree.rooted(self._text[-1])
+        states = NodeStates(self._runner, tree, self._text, self._taps, self._wants_final, self._before_root)
         if self._control is not None:
             depth = self._control.plan(depth)
         context = RoundContext(
@@ -141,33 +182,17 @@ class Decoding:
         chain = [ROOT, *choice.path]
         self._before_root = states.final(chain[-1] if choice.next_token is not None else chain[-2])
         clock.enter("other")
-        committed = self._commit(tree, choice)
-        self._learn(states, choice, committed)
-        self._law.forget_before(len(self._text))
-        # Drawing data is made on the clock too: it is part of what a round costs here.
-        nodes = self._nodes(tree, verdict, choice, committed)
-        forks = [
-            Fork(tree.deepest_path(choice.path[-1] if fork in choice.path else fork), score)
-            for fork, score in zip(tree.children(ROOT), verdict.fork_scores)
-        ]
-        clock_s = self._meter.seconds
-        index = self._meter.rounds
-        ms = clock.stop()
-        if self._control is not None:
-            self._control.learn(len(choice.path), ms)
-        self._meter.add_round(
-            committed=len(committed.tokens), accepted=choice.decision == "accepted",
-            accepted_depth=len(choice.path), drafted_depth=tree.depth, ms=ms,
-        )
-        event = Round(
-            index=index, clock_s=clock_s, k=self._config.k, m=self._config.m, tau=self._tau,
-            root_id=root, root_text=self._label(root), nodes=nodes, forks=forks,
-            decision=choice.decision, chosen=choice.fork, reason=choice.reason,
-            committed=committed.tokens, pieces=committed.pieces, statuses=committed.statuses,
-            text="".join(committed.pieces), ms=ms, running=self._meter.running(),
-            turned_down=self._control.turned_down if self._control is not None else None,
-        )
-        return event, committed.reason
+        self._learn(states, choice)
+        return tree, verdict, choice, self._control.turned_down if self._control is not None else None
+
+    def _fixed_round(self, clock: PhaseClock, depth: int) -> tuple[ForkTree, Verdict, Choice, str | None]:
+        """The same in one piece on the device, where the round's shape is all the host decides."""
+        clock.enter("verify")
+        tree, verdict = self._fixed.round(self._text, depth, self._before_root)
+        clock.enter("select")
+        choice = select(tree, verdict, self._tau, self._quoted)
+        clock.enter("other")
+        return tree, verdict, choice, self._fixed.turned_down
 
     def _commit(self, tree: ForkTree, choice: Choice) -> Committed:
         """Append the block token by token, cutting it at the first thing that ends the run."""
@@ -193,8 +218,8 @@ class Decoding:
             done.pieces[-1] += self._output.finish()
         return done
 
-    def _learn(self, states: NodeStates, choice: Choice, committed: Committed) -> None:
-        """Show the proposer what the model said and what was kept; the chosen path last, so it wins."""
+    def _learn(self, states: NodeStates, choice: Choice) -> None:
+        """Show the proposer what the model said; the chosen path last, so it wins."""
         if self._proposer is None:
             return
         kept = {ROOT, *choice.path}
@@ -202,7 +227,6 @@ class Decoding:
             order = sorted(range(len(full_pass.tokens)), key=lambda row: full_pass.nodes[row] in kept)
             tokens = [full_pass.tokens[row] for row in order]
             self._proposer.saw(tokens, full_pass.output.logits[order])
-        self._proposer.committed(committed.tokens)
 
     def _nodes(self, tree: ForkTree, verdict: Verdict, choice: Choice, committed: Committed) -> list[Node]:
         accepted = set(choice.path[: len(committed.tokens)])

@@ -22,7 +22,9 @@ from .draft_head import DraftHead
 from .draft_model import check_same_vocabulary
 from .errors import ConfigError, SporkError
 from .events import Round, RunFinished, RunStarted
+from .fixed_rounds import FixedRounds, can_serve
 from .fork_head import find_head
+from .graphs import Rounds, can_play
 from .lens import find_lens
 from .models import LoadedModel
 from .parts import ModelParts
@@ -30,6 +32,7 @@ from .prices import PriceList, measure
 from .prompting import encode_prompt
 from .proposers import PROPOSERS, Proposer
 from .runner import ModelRunner
+from .sampling import penalty_in_force
 from .self_check import check_tree_attention
 from .verifiers import VERIFIERS, Verifier
 
@@ -57,6 +60,8 @@ class Engine:
             check_tree_attention(self.parts.draft)
         #: Greedy rate on REFERENCE_PROMPT, or None before `warm_up`.
         self.reference: dict[str, Any] | None = None
+        #: Rounds in one piece, captured as CUDA graphs; None where the device gains nothing by them.
+        self.rounds = Rounds(self.runner, self.parts.head, loaded.end_tokens) if can_play(self.runner) else None
         #: What passes cost here, or None until a run needs to know.
         self.prices: PriceList | None = None
         self._busy = threading.Lock()
@@ -140,14 +145,24 @@ class Engine:
             raise SporkError("this engine is busy with another run; wait for it to end")
         try:
             yield self._started(ids, config, prompt, reference)
-            control = self._control(*parts, config)
-            decoding = Decoding(self.loaded, self.runner, *parts, config, ids, reference, control)
+            fixed = self._fixed_rounds(*parts, config)
+            control = self._control(*parts, config) if fixed is None else None
+            decoding = Decoding(self.loaded, self.runner, *parts, config, ids, reference, control, fixed)
             yield from decoding.events(cancel)
         finally:
             self.runner.cache.clear()
             if self.parts.draft is not None:
                 self.parts.draft.cache.clear()
             self._busy.release()
+
+    def _fixed_rounds(self, proposer: Proposer | None, verifier: Verifier, config: SporkConfig) -> FixedRounds | None:
+        """Rounds of fixed shape, where this device gains by them and this run is one they can serve."""
+        if self.rounds is None:
+            return None
+        name = proposer.name if proposer is not None else None
+        if not can_serve(config, name, verifier.name, penalty_in_force(config, self.loaded.model)):
+            return None
+        return FixedRounds(self.rounds, config, drafts=proposer is not None)
 
     def _control(self, proposer: Proposer | None, verifier: Verifier, config: SporkConfig) -> Control | None:
         """A controller where the text cannot depend on it; passes are timed the first time one is needed."""

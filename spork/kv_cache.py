@@ -28,6 +28,7 @@ class TreeLayer(CacheLayerMixin):
         self.keys = self._allocate(key_states)
         self.values = self._allocate(value_states)
         self.is_initialized = True
+        self._owner.moves += 1
 
     def _allocate(self, like: torch.Tensor) -> torch.Tensor:
         return like.new_zeros(like.shape[0], like.shape[1], self._owner.capacity, like.shape[3])
@@ -38,6 +39,11 @@ class TreeLayer(CacheLayerMixin):
         """Write the pass's rows at the owner's cursor; return views of everything up to them."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
+        if self._owner.fixed is not None:
+            slots, visible = self._owner.fixed
+            self.keys.index_copy_(2, slots, key_states)
+            self.values.index_copy_(2, slots, value_states)
+            return self.keys[:, :, :visible], self.values[:, :, :visible]
         start = self._owner.cursor
         end = start + key_states.shape[2]
         self.keys[:, :, start:end] = key_states
@@ -56,6 +62,7 @@ class TreeLayer(CacheLayerMixin):
         if self.is_initialized and self.keys.shape[2] < capacity:
             old_keys, old_values, used = self.keys, self.values, self._owner.cursor
             self.keys, self.values = self._allocate(old_keys), self._allocate(old_values)
+            self._owner.moves += 1
             self.keys[:, :, :used] = old_keys[:, :, :used]
             self.values[:, :, :used] = old_values[:, :, :used]
 
@@ -80,6 +87,11 @@ class TreeCache(Cache):
         self.capacity = 0
         self.length = 0
         self.cursor = 0
+        #: How often the memory has moved: what remembers its address is then out of date.
+        self.moves = 0
+        #: For a pass of fixed shape: the slots its rows are written to [rows], on the device, and how
+        #: many slots attention reads.
+        self.fixed: tuple[torch.Tensor, int] | None = None
         super().__init__(layers=[TreeLayer(self) for _ in range(layers)])
 
     def reserve(self, capacity: int) -> None:
@@ -121,6 +133,12 @@ class TreeCache(Cache):
             index = torch.tensor(slots, dtype=torch.long)
             for layer in self.layers:
                 layer.move(index, start)
+
+    def copy_slots(self, source: torch.Tensor, target: torch.Tensor) -> None:
+        """Copy keys and values between slots [n] named on the device; the host need not know which."""
+        for layer in self.layers:
+            layer.keys.index_copy_(2, target, layer.keys.index_select(2, source))
+            layer.values.index_copy_(2, target, layer.values.index_select(2, source))
 
     def memory_bytes(self) -> int:
         return sum(

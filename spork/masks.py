@@ -37,17 +37,21 @@ class MaskBuilder:
             seen[:, start : start + trunk] = block.tril()
         for i, slots in enumerate(ancestors):
             seen[trunk + i, [*slots, start + trunk + i]] = True
-        if not self._mixed:
-            return self._additive(self._windowed(seen, start, positions) if self._all_sliding else seen)
-        return {
-            "full_attention": self._additive(seen),
-            "sliding_attention": self._additive(self._windowed(seen, start, positions)),
-        }
-
-    def _windowed(self, seen: torch.Tensor, start: int, positions: Sequence[int]) -> torch.Tensor:
         at = torch.tensor(positions)
-        return seen & (at[start:, None] - at[None, :] < self._window)
+        return self.additive(seen, at[start:], at)
 
-    def _additive(self, seen: torch.Tensor) -> torch.Tensor:
-        mask = torch.zeros(seen.shape, dtype=self._dtype).masked_fill_(~seen, torch.finfo(self._dtype).min)
-        return mask[None, None].to(self._device)
+    def additive(
+        self, seen: torch.Tensor, row_positions: torch.Tensor, slot_positions: torch.Tensor
+    ) -> torch.Tensor | dict[str, torch.Tensor]:
+        """Masks of the form attention takes from who sees which slot (`seen` [rows, slots], bool).
+
+        Positions in the text, of rows [rows] and of what each slot holds [slots], bound the windows.
+        """
+        if not (self._mixed or self._all_sliding):
+            return self._numbers(seen)
+        windowed = self._numbers(seen & (row_positions[:, None] - slot_positions[None, :] < self._window))
+        return {"full_attention": self._numbers(seen), "sliding_attention": windowed} if self._mixed else windowed
+
+    def _numbers(self, seen: torch.Tensor) -> torch.Tensor:
+        mask = torch.zeros(seen.shape, dtype=self._dtype, device=seen.device)
+        return mask.masked_fill_(~seen, torch.finfo(self._dtype).min)[None, None].to(self._device)

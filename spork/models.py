@@ -18,6 +18,7 @@ from .fetch import PinnedWheel
 from .hub import cached_repo, fetch_repo
 from .model_folder import missing_part
 from .progress import Progress, ignore, shown
+from .quantization import check_quantization, quantization_options
 from .quiet import quiet_transformers
 from .wording import one_line
 
@@ -88,25 +89,32 @@ class LoadedModel:
     context_length: int
 
 
-def load_model(name: str, device: str = "auto", dtype: str = "auto", progress: Progress | None = None) -> LoadedModel:
+def load_model(
+    name: str, device: str = "auto", dtype: str = "auto", progress: Progress | None = None, quantize: str = "none"
+) -> LoadedModel:
     """Load a preset, a saved folder, or a Hub id "org/name", fetching it first where needed.
 
-    `device`: auto (CUDA, else MPS, else CPU), cpu, cuda, cuda:N or mps. `dtype`: auto (float32
-    on CPU and MPS; on CUDA bfloat16, or float16 where the GPU has none), float32, bfloat16 or
-    float16. `progress(message, fraction)` hears of the long steps; without it a fetch shows a bar
+    `device`: auto (CUDA, else MPS, else CPU), cpu, cuda, cuda:N or mps. `dtype`: auto (on a CPU what
+    dtype_timing.py finds faster, on MPS float32, on CUDA bfloat16, or float16 where the GPU has
+    none), float32, bfloat16 or float16. `quantize`: none or int8, see quantization.py. `progress(message, fraction)` hears of the long steps; without it a fetch shows a bar
     on the terminal.
 
     Raises ModelError with one line for everything that can be wrong.
     """
     place = choose_device(device)
     kind = choose_dtype(dtype, place)
+    check_quantization(quantize)
     folder = _folder_of(name, progress)
     (progress or ignore)(f"loading {name}", None)
+    from .dtype_timing import fastest_cpu_dtype
+
     with quiet_transformers():
         config = _read_config(name, folder)
         _check_causal(name, config)
+        if dtype == "auto" and place.type == "cpu":
+            kind = fastest_cpu_dtype(config)
         tokenizer = _read_tokenizer(name, folder)
-        model = _read_model(name, folder, config, kind)
+        model = _read_model(name, folder, config, kind, quantize)
     try:
         model = model.to(place)
     except RuntimeError as error:  # out of memory is one
@@ -259,7 +267,7 @@ def _read_tokenizer(name: str, folder: Path) -> Any:
     return tokenizer
 
 
-def _read_model(name: str, folder: Path, config: Any, dtype: "torch.dtype") -> Any:
+def _read_model(name: str, folder: Path, config: Any, dtype: "torch.dtype", quantize: str) -> Any:
     from transformers import AutoModelForCausalLM
 
     # sdpa has no logit soft-cap; else transformers takes sdpa where the family has it, and eager
@@ -273,6 +281,7 @@ def _read_model(name: str, folder: Path, config: Any, dtype: "torch.dtype") -> A
             trust_remote_code=False,
             local_files_only=True,
             output_loading_info=True,
+            **quantization_options(quantize),
         )
     except ImportError as error:
         raise ModelError(f"{name} needs a package that is not installed: {one_line(error)}") from None

@@ -30,9 +30,10 @@ ROWS_HINT = 16
 
 
 def can_pack(weight: torch.Tensor) -> bool:
-    """Whether packing helps: float32 on a CPU, with a PyTorch that has oneDNN."""
+    """Whether packing helps: plain float32 (not quantised) on a CPU, with a PyTorch that has oneDNN."""
     return (
-        weight.device.type == "cpu" and weight.dtype == torch.float32 and torch.backends.mkldnn.is_available()
+        type(weight.data) is torch.Tensor and weight.device.type == "cpu" and weight.dtype == torch.float32
+        and torch.backends.mkldnn.is_available()
         and hasattr(torch.ops.mkldnn, "_linear_pointwise") and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
     )
 

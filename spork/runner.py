@@ -174,6 +174,35 @@ class ModelRunner:
         output.logits = (logits if keep_all else logits[-1:]).float()
         return output
 
+    @torch.inference_mode()
+    def forward_fixed(
+        self, tokens: torch.Tensor, positions: torch.Tensor, slots: torch.Tensor, seen: torch.Tensor,
+        slot_positions: torch.Tensor,
+    ) -> PassOutput:
+        """One pass whose shapes are all that the host knows of it: everything else is on the device.
+
+        Rows `tokens` [n] at `positions` [n] are written to `slots` [n] and see the slots that `seen`
+        [n, tier] marks; `slot_positions` [tier] are the positions of what the slots hold. Final states
+        come with the logits. The host's cursor and positions are left as they are.
+        """
+        kwargs = {
+            "input_ids": tokens[None], "position_ids": positions[None],
+            "attention_mask": self._masks.additive(seen, positions, slot_positions),
+            self._cache_name: self.cache, "use_cache": True,
+        }
+        self.cache.fixed = (slots, seen.shape[1])
+        try:
+            return self._call(kwargs, (), False, True, True, None)
+        finally:
+            self.cache.fixed = None
+
+    def advance(self, count: int) -> None:
+        """A pass of fixed shape has committed `count` more tokens behind the last one."""
+        length = self.cache.length + count
+        self._positions[self.cache.length :] = range(self.cache.length, length)
+        self.cache.commit(count)
+        self.cache.cursor = length
+
     @contextmanager
     def _skipping(self, count: int, states: torch.Tensor) -> Iterator[None]:
         """The first `count` layers hand their input on, and the next one reads `states` [rows, width]."""

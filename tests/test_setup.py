@@ -256,6 +256,7 @@ COMES_WITH = {
     "huggingface_hub": "transformers",
     "tokenizers": "transformers",
     "packaging": "transformers",
+    "psutil": "accelerate",
     "gradio_client": "gradio",
     "fastapi": "gradio",
     "starlette": "gradio",

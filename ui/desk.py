@@ -50,7 +50,7 @@ def load_engine(name: str, settings: Settings, progress: Progress) -> Any:
     from spork.engine import Engine
     from spork.models import load_model
 
-    loaded = load_model(name, device=settings.device, dtype=settings.dtype, progress=progress)
+    loaded = load_model(name, settings.device, settings.dtype, progress, settings.quantize)
     draft = load_model(settings.draft_model, str(loaded.device), settings.dtype, progress) if settings.draft_model else None
     engine = Engine(loaded, draft)
     progress(PAGE["warming_up"], None)

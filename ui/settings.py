@@ -15,6 +15,7 @@ from typing import Mapping, NoReturn, Sequence
 
 from spork.errors import ModelError
 from spork.models import check_name
+from spork.quantization import QUANTIZATIONS
 
 DEVICES = "auto, cpu, cuda, cuda:N or mps"
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -35,6 +36,7 @@ class Settings:
     draft_model: str = ""
     device: str = "auto"
     dtype: str = "auto"
+    quantize: str = "none"
     max_prompt_chars: int = 8000
     max_new_tokens: int = 1024
     max_runs: int = 1
@@ -85,6 +87,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         help="a smaller model with the same vocabulary, for the draft-model proposer")
     add("--device", type=_device, default=default.device, help=DEVICES)
     add("--dtype", choices=DTYPES, default=default.dtype, help="number format of the weights")
+    add("--quantize", choices=QUANTIZATIONS, default=default.quantize, help="weight-only int8 needs the package torchao")
     add("--max-prompt-chars", type=_count(1), default=default.max_prompt_chars, help="longest prompt, in characters")
     add("--max-new-tokens", type=_count(1), default=default.max_new_tokens, help="most new tokens in a run")
     add("--max-runs", type=_count(1), default=default.max_runs,

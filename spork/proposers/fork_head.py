@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import torch
 
-from ..beams import grow
+from ..beams import draft, plant
 from ..config import SporkConfig
 from ..errors import ConfigError
 from ..parts import ModelParts
@@ -44,11 +44,12 @@ class ForkHead(Proposer):
         else:
             state = head.step(head.start(states.before_root[None]), root)
             first, first_ids = self._log_p(context, state, 0)[0], head.vocab
-        grow(
-            context.tree, state, first, first_ids, levels=context.depth, forks=context.k, budget=context.budget,
+        candidates = draft(
+            state, first, first_ids, levels=context.depth, forks=context.k,
             step=head.step, read=lambda states, level: self._log_p(context, states, level), ids=head.vocab,
             ends=torch.tensor(sorted(context.end_tokens), dtype=torch.long, device=root.device),
         )
+        plant(context.tree, candidates, context.budget)
 
     def _log_p(self, context: RoundContext, states: torch.Tensor, level: int) -> torch.Tensor:
         """Log-probabilities [n, v] of the token after nodes at `level`, over the head's vocabulary."""

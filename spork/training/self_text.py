@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
@@ -25,6 +26,14 @@ BATCH = 64
 STILL_GOING = 0.25
 
 
+@dataclass(frozen=True)
+class Written:
+    """A sequence of token ids: the first `prompt` of them were given, the model wrote the rest."""
+
+    tokens: list[int]
+    prompt: int
+
+
 def read_prompts(path: str | Path) -> list[str]:
     """One prompt a line, blank lines and repeats dropped. Raises ConfigError when there is none."""
     try:
@@ -37,41 +46,46 @@ def read_prompts(path: str | Path) -> list[str]:
     return prompts
 
 
-def read_text(path: str | Path, vocab: int) -> list[list[int]]:
-    """Sequences of token ids from an .npz of `tokens` (all, one after another) and `lengths`.
+def read_text(path: str | Path, vocab: int) -> list[Written]:
+    """Sequences from an .npz of `tokens` (all, one after another), `lengths` and, where known, `prompt_lengths`.
 
     Raises ConfigError when the file is not that, or holds ids this model does not have.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
             tokens, lengths = file["tokens"].astype(np.int64), file["lengths"].astype(np.int64)
+            prompts = file["prompt_lengths"].astype(np.int64) if "prompt_lengths" in file else np.zeros_like(lengths)
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         raise ConfigError(f"cannot read text from {path}: it must be an .npz of tokens and lengths") from None
     if tokens.ndim != 1 or lengths.ndim != 1 or not len(lengths) or (lengths < 2).any() or lengths.sum() != len(tokens):
         raise ConfigError(f"the lengths in {path} do not add up to its tokens")
     if tokens.min() < 0 or tokens.max() >= vocab:
         raise ConfigError(f"{path} holds token ids this model does not have; it was written by another one")
-    return [part.tolist() for part in np.split(tokens, lengths.cumsum()[:-1])]
+    if prompts.shape != lengths.shape or (prompts < 0).any() or (prompts > lengths).any():
+        raise ConfigError(f"the prompt lengths in {path} do not fit its sequences")
+    parts = np.split(tokens, lengths.cumsum()[:-1])
+    return [Written(part.tolist(), int(prompt)) for part, prompt in zip(parts, prompts)]
 
 
-def write_text(path: str | Path, text: Sequence[Sequence[int]]) -> None:
+def write_text(path: str | Path, text: Sequence[Written]) -> None:
     """Write sequences so that `read_text` gives them back."""
     np.savez_compressed(
-        path, tokens=np.concatenate([np.asarray(s, dtype=np.int32) for s in text]),
-        lengths=np.asarray([len(s) for s in text], dtype=np.int32),
+        path, tokens=np.concatenate([np.asarray(w.tokens, dtype=np.int32) for w in text]),
+        lengths=np.asarray([len(w.tokens) for w in text], dtype=np.int32),
+        prompt_lengths=np.asarray([w.prompt for w in text], dtype=np.int32),
     )
 
 
 def self_generated(
     engine: Engine, prompts: Sequence[str], tokens: int, seed: int, progress: Progress
-) -> list[list[int]]:
-    """Whole sequences (prompt and answer ids), until they hold `tokens` generated tokens.
+) -> list[Written]:
+    """Whole sequences, prompt and answer, until they hold `tokens` generated tokens.
 
     Goes through the prompts greedily first, then again at temperature 0.8, in batches: transformers'
     own `generate`, which writes what the engine would write, many prompts at a time.
     """
     encoded = [engine.encode(prompt, raw=False) for prompt in prompts]
-    sequences: list[list[int]] = []
+    sequences: list[Written] = []
     written = lap = 0
     with torch.random.fork_rng(), engine.runner.packed:
         torch.manual_seed(seed)
@@ -82,7 +96,7 @@ def self_generated(
             for batch in random.Random(seed + lap).sample(batches, len(batches)):
                 new = _continued(engine, [encoded[i] for i in batch], 0.8 if lap else 0.0)
                 sequences += new
-                written += sum(len(s) for s in new) - sum(len(encoded[i]) for i in batch)
+                written += sum(len(w.tokens) - w.prompt for w in new)
                 progress("writing text to fit on", min(1.0, written / tokens))
                 if written >= tokens:
                     break
@@ -91,7 +105,7 @@ def self_generated(
 
 
 @torch.inference_mode()
-def _continued(engine: Engine, prompts: list[list[int]], temperature: float) -> list[list[int]]:
+def _continued(engine: Engine, prompts: list[list[int]], temperature: float) -> list[Written]:
     """Each prompt with its answer, end token included where one was written."""
     loaded = engine.loaded
     longest, ends = max(map(len, prompts)), loaded.end_tokens
@@ -105,7 +119,7 @@ def _continued(engine: Engine, prompts: list[list[int]], temperature: float) -> 
         stopping_criteria=StoppingCriteriaList([_MostEnded(longest, ends)]), **sampling,
     )
     answers = output[:, longest:].tolist()
-    return [prompt + _to_first_end(answer, ends) for prompt, answer in zip(prompts, answers)]
+    return [Written(prompt + _to_first_end(answer, ends), len(prompt)) for prompt, answer in zip(prompts, answers)]
 
 
 class _MostEnded(StoppingCriteria):

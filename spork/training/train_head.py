@@ -24,6 +24,7 @@ from ..fitted import fingerprint
 from ..fork_head import ForkHead, TrainedHead
 from ..progress import Progress
 from ..runner import ModelRunner
+from .self_text import Written
 
 UNROLL = 4
 STEP_WEIGHT = 0.8
@@ -57,7 +58,7 @@ class Recipe:
 
 @dataclass
 class Example:
-    """One sequence: input embeddings' ids [t], final states [t, width], and the model's argmax after each [t]."""
+    """The answer of one sequence, and the token before it: ids [t], final states [t, width], the model's argmax after each [t]."""
 
     tokens: torch.Tensor
     final: torch.Tensor
@@ -67,8 +68,8 @@ class Example:
 class Examples:
     """Sequences with what the model says of them, computed when first wanted and kept in half precision."""
 
-    def __init__(self, runner: ModelRunner, sequences: Sequence[Sequence[int]]):
-        self._runner, self._sequences = runner, [s[:LONGEST] for s in sequences]
+    def __init__(self, runner: ModelRunner, sequences: Sequence[Written]):
+        self._runner, self._sequences = runner, sequences
         self._known: dict[int, Example] = {}
 
     def __len__(self) -> int:
@@ -80,8 +81,8 @@ class Examples:
         return self._known[index]
 
     @torch.inference_mode()
-    def _compute(self, sequence: Sequence[int]) -> Example:
-        runner = self._runner
+    def _compute(self, written: Written) -> Example:
+        runner, sequence = self._runner, written.tokens[:LONGEST]
         try:
             runner.reset(len(sequence))
             outputs = [output for _, output in runner.prefill(sequence, logits=True, want_final=True)]
@@ -89,20 +90,21 @@ class Examples:
             runner.cache.clear()
         final = torch.cat([output.final for output in outputs]).to("cpu", torch.bfloat16)
         own = torch.cat([output.logits.argmax(dim=-1) for output in outputs]).cpu()
-        return Example(torch.tensor(sequence), final, own)
+        start = max(0, written.prompt - 1)
+        return Example(torch.tensor(sequence[start:]), final[start:], own[start:])
 
 
 def train_head(
-    engine: Engine, text: Sequence[Sequence[int]], recipe: Recipe, progress: Progress,
+    engine: Engine, text: Sequence[Written], recipe: Recipe, progress: Progress,
     start: TrainedHead | None = None, checkpoint: Path | None = None,
 ) -> TrainedHead:
-    """Train on `text` (token ids, prompt and answer), from `start` where one is given.
+    """Train on the answers in `text`, from `start` where one is given.
 
     `checkpoint` is written as training goes on and, where it holds the same recipe, gone on from;
     it is removed at the end. Raises ConfigError for too little text or a model whose embedding is
     not as wide as its states.
     """
-    text = [sequence for sequence in text if len(sequence) > UNROLL]
+    text = [w for w in text if min(len(w.tokens), LONGEST) - max(0, w.prompt - 1) > UNROLL]
     recipe.check(len(text))
     model = engine.loaded.model
     width, embedded = model.get_output_embeddings().weight.shape[-1], model.get_input_embeddings().weight.shape[-1]
@@ -111,7 +113,8 @@ def train_head(
     order = random.Random(recipe.seed).sample(range(len(text)), len(text))
     kept = Examples(engine.runner, [text[i] for i in order[: recipe.held_out]])
     used = Examples(engine.runner, [text[i] for i in order[recipe.held_out :]])
-    vocab = start.draft_vocab if start else frequent_tokens([text[i] for i in order[recipe.held_out :]], recipe.draft_tokens)
+    answers = [text[i].tokens[text[i].prompt :] for i in order[recipe.held_out :]]
+    vocab = frequent_tokens(answers, recipe.draft_tokens, start.draft_vocab.tolist() if start else [])
     torch.manual_seed(recipe.seed)
     network = start.network.requires_grad_(True) if start else ForkHead(width, recipe.state_width)
     network.to(engine.loaded.device).train()
@@ -131,15 +134,16 @@ def train_head(
         checkpoint.unlink(missing_ok=True)
     provenance = {
         "command": "train-head", "model": engine.loaded.name, "device": str(engine.loaded.device), "recipe": asdict(recipe),
-        "sequences": len(used), "tokens": sum(min(len(s), LONGEST) for s in text), "started_from_a_head": start is not None,
+        "sequences": len(used), "tokens": sum(len(answer) for answer in answers), "started_from_a_head": start is not None,
     }
     return TrainedHead(network, vocab.cpu(), fingerprint(model), agreement, provenance)
 
 
-def frequent_tokens(text: Sequence[Sequence[int]], count: int) -> torch.Tensor:
-    """The `count` most frequent token ids of a text, most frequent first, fewer if it holds fewer."""
+def frequent_tokens(text: Sequence[Sequence[int]], count: int, more: Sequence[int] = ()) -> torch.Tensor:
+    """The `count` most frequent token ids of a text, most frequent first; where it holds fewer, those of `more` follow."""
     seen = Counter(token for sequence in text for token in sequence)
-    return torch.tensor([token for token, _ in sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:count]])
+    ranked = [token for token, _ in sorted(seen.items(), key=lambda item: (-item[1], item[0]))]
+    return torch.tensor(list(dict.fromkeys([*ranked, *more]))[:count])
 
 
 def batch_at(step: int, examples: int, recipe: Recipe) -> list[int]:

@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from spork.beams import grow
+from spork.beams import draft, plant
 from spork.control import reaches
 from spork.tree import ROOT, ForkTree
 
@@ -36,10 +36,11 @@ def grown(levels: int, forks: int, budget: int, ends: list[int] = []) -> ForkTre
         assert all(len(p) == level for p in paths(states))
         return torch.stack([law_of(p) for p in paths(states)])
 
-    grow(
-        tree, torch.full((1, 1), -1), law_of(()), ids, levels=levels, forks=forks, budget=budget,
+    candidates = draft(
+        torch.full((1, 1), -1), law_of(()), ids, levels=levels, forks=forks,
         step=step, read=read, ids=ids, ends=torch.tensor(ends, dtype=torch.long),
     )
+    plant(tree, candidates, budget)
     return tree
 
 

@@ -15,6 +15,7 @@ from spork.errors import ConfigError, ModelError
 from spork.fitted import fingerprint
 from spork.fork_head import ForkHead, TrainedHead, find_head
 from spork.progress import ignore
+from spork.training.self_text import Written
 from spork.training.train_head import Recipe, batch_at, frequent_tokens, train_head
 from tests.spork.decode import PROMPT, decode, rounds, transformers_greedy
 from tests.tiny import tiny_model
@@ -28,10 +29,10 @@ def engine() -> Engine:
 
 
 @pytest.fixture(scope="module")
-def text(engine) -> list[list[int]]:
+def text(engine) -> list[Written]:
     """What the tiny model writes from a few beginnings: it soon goes round in circles, which a head can learn."""
     starts = [engine.encode(f"{PROMPT} {word}", raw=True) for word in "the sea hen ab in on other then her ton".split()]
-    return [ids + decode(engine, ids, max_new_tokens=60).token_ids for ids in starts]
+    return [Written(ids + decode(engine, ids, max_new_tokens=60).token_ids, len(ids)) for ids in starts]
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +142,7 @@ def test_every_example_is_met_once_an_epoch():
 
 def test_frequent_tokens_come_first():
     assert frequent_tokens([[5, 5, 7], [7, 5, 9]], 2).tolist() == [5, 7]
+    assert frequent_tokens([[5, 5, 7]], 4, [7, 1, 2, 3]).tolist() == [5, 7, 1, 2]
 
 
 def test_the_command_trains_and_saves_what_generate_then_uses(tmp_path, monkeypatch, capsys):

@@ -18,7 +18,7 @@ from spork.verifiers.early_layers import EarlyLayers
 from spork.training.calibrate import JudgedFork, auc, calibrate, fit_logistic
 from spork.training.fit_lens import fit_lens
 from spork.training.ridge import Ridge
-from spork.training.self_text import read_prompts, read_text, self_generated
+from spork.training.self_text import Written, read_prompts, read_text, self_generated
 from tests.spork.decode import PROMPT, rounds
 from tests.tiny import tiny_model
 
@@ -204,7 +204,7 @@ def test_prompts_and_text_files_are_checked(tmp_path):
         with pytest.raises(ConfigError):
             read_prompts(tmp_path / bad)
     np.savez(tmp_path / "ok.npz", tokens=[1, 2, 3, 4, 5], lengths=[2, 3])
-    assert read_text(tmp_path / "ok.npz", 10) == [[1, 2], [3, 4, 5]]
+    assert read_text(tmp_path / "ok.npz", 10) == [Written([1, 2], 0), Written([3, 4, 5], 0)]
     np.savez(tmp_path / "short.npz", tokens=[1, 2], lengths=[2, 3])
     np.savez(tmp_path / "other.npz", tokens=[1, 2, 3, 4, 50], lengths=[2, 3])
     (tmp_path / "junk.npz").write_bytes(b"junk")
