@@ -150,7 +150,7 @@ def _add_model_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--draft-model", metavar="NAME|PATH|HUB_ID", help="a smaller model with the same vocabulary, to draft with")
     p.add_argument("--quantize", default="none", help="none, or int8: weight-only, needs torchao")
     p.add_argument("--draft-quantize", default="none", help="the same for the draft model")
-    p.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
+    p.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N, mps, or spread over all GPUs and the CPU")
     p.add_argument("--dtype", default="auto", help="auto, float32, bfloat16 or float16")
 
 

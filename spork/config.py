@@ -73,7 +73,7 @@ class SporkConfig:
     k: int = 4
     m: int = 3
     tau: float = 1.0
-    proposer: str = "recycling"
+    proposer: str = "auto"
     verifier: str = "exact"
     layers: int | None = None
     early_score: str = "lens"

@@ -9,6 +9,18 @@ import torch
 from .errors import ModelError
 
 
+def main_device(model: torch.nn.Module) -> torch.device:
+    """Where the model takes its input: its embedding's device, or where accelerate runs that one."""
+    embedding = model.get_input_embeddings()
+    execution = getattr(getattr(embedding, "_hf_hook", None), "execution_device", None)
+    return torch.device(execution if execution is not None else embedding.weight.device)
+
+
+def weights_at_hand(module: torch.nn.Module) -> bool:
+    """Whether a module's weights lie in memory where code of ours can read them: not offloaded."""
+    return not any(parameter.is_meta for parameter in module.parameters())
+
+
 def decoder_layers(model: torch.nn.Module) -> torch.nn.ModuleList:
     """The list of decoder layers, by what every family shares: one entry a hidden layer."""
     count = model.config.get_text_config().num_hidden_layers

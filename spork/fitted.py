@@ -14,6 +14,7 @@ from typing import Callable, Protocol, TypeVar
 import torch
 
 from .errors import ModelError
+from .families import weights_at_hand
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,9 @@ def fitted_places(kind: str, model_name: str) -> list[Path]:
 
 def find_fitted(kind: str, load: Callable[[Path], F], model_name: str, model: torch.nn.Module) -> F | None:
     """What was fitted for exactly these weights, or None."""
+    if not weights_at_hand(model.get_output_embeddings()):
+        log.warning("%s is offloaded: what was fitted for it (%s) cannot be matched to its weights", model_name, kind)
+        return None
     own = fingerprint(model)
     for path in fitted_places(kind, model_name):
         if path.is_file():

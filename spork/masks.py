@@ -6,6 +6,8 @@ from typing import Sequence
 
 import torch
 
+from .families import main_device
+
 
 class MaskBuilder:
     """Additive 4D masks [1, 1, rows, slots]: 0 where a row may look, the dtype's minimum elsewhere.
@@ -17,7 +19,7 @@ class MaskBuilder:
     def __init__(self, model: torch.nn.Module):
         config = model.config.get_text_config()
         self._dtype = model.dtype
-        self._device = model.get_input_embeddings().weight.device
+        self._device = main_device(model)
         kinds = set(getattr(config, "layer_types", None) or ())
         window = getattr(config, "sliding_window", None)
         if getattr(config, "use_sliding_window", True) is False:

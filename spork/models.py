@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "smollm2-135m"
 
+#: The device name for a model that accelerate spreads over what there is.
+SPREAD = "spread"
+
 #: Tokens a model without any stated limit may see (ALiBi and the like).
 DEFAULT_CONTEXT = 32768
 
@@ -94,14 +97,15 @@ def load_model(
 ) -> LoadedModel:
     """Load a preset, a saved folder, or a Hub id "org/name", fetching it first where needed.
 
-    `device`: auto (CUDA, else MPS, else CPU), cpu, cuda, cuda:N or mps. `dtype`: auto (on a CPU what
+    `device`: auto (CUDA, else MPS, else CPU), cpu, cuda, cuda:N, mps, or spread: over every GPU there
+    is and then the CPU, as accelerate places it. `dtype`: auto (on a CPU what
     dtype_timing.py finds faster, on MPS float32, on CUDA bfloat16, or float16 where the GPU has
     none), float32, bfloat16 or float16. `quantize`: none or int8, see quantization.py. `progress(message, fraction)` hears of the long steps; without it a fetch shows a bar
     on the terminal.
 
     Raises ModelError with one line for everything that can be wrong.
     """
-    place = choose_device(device)
+    place = choose_device("auto" if device == SPREAD else device)
     kind = choose_dtype(dtype, place)
     check_quantization(quantize)
     folder = _folder_of(name, progress)
@@ -114,9 +118,10 @@ def load_model(
         if dtype == "auto" and place.type == "cpu":
             kind = fastest_cpu_dtype(config)
         tokenizer = _read_tokenizer(name, folder)
-        model = _read_model(name, folder, config, kind, quantize)
+        options = quantization_options(quantize) | ({"device_map": "auto"} if device == SPREAD else {})
+        model = _read_model(name, folder, config, kind, options)
     try:
-        model = model.to(place)
+        model = model if device == SPREAD else model.to(place)
     except RuntimeError as error:  # out of memory is one
         raise ModelError(f"{name} does not fit on {place}: {one_line(error)}; use a smaller model or device cpu") from None
     model.eval().requires_grad_(False)
@@ -125,13 +130,14 @@ def load_model(
 
 def wrap(name: str, model: Any, tokenizer: Any) -> LoadedModel:
     """A LoadedModel of a model and a tokenizer already in memory."""
-    weight = next(model.parameters())
+    from .families import main_device
+
     return LoadedModel(
         name=name,
         model=model,
         tokenizer=tokenizer,
-        device=weight.device,
-        dtype=weight.dtype,
+        device=main_device(model),
+        dtype=model.dtype,
         end_tokens=_end_tokens(model, tokenizer),
         context_length=_context_length(model.config),
     )
@@ -267,7 +273,7 @@ def _read_tokenizer(name: str, folder: Path) -> Any:
     return tokenizer
 
 
-def _read_model(name: str, folder: Path, config: Any, dtype: "torch.dtype", quantize: str) -> Any:
+def _read_model(name: str, folder: Path, config: Any, dtype: "torch.dtype", options: dict[str, Any]) -> Any:
     from transformers import AutoModelForCausalLM
 
     # sdpa has no logit soft-cap; else transformers takes sdpa where the family has it, and eager
@@ -281,7 +287,7 @@ def _read_model(name: str, folder: Path, config: Any, dtype: "torch.dtype", quan
             trust_remote_code=False,
             local_files_only=True,
             output_loading_info=True,
-            **quantization_options(quantize),
+            **options,
         )
     except ImportError as error:
         raise ModelError(f"{name} needs a package that is not installed: {one_line(error)}") from None

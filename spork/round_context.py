@@ -6,6 +6,7 @@ from typing import Sequence
 
 import torch
 
+from .rows import Rows
 from .sampling import TokenLaw
 from .states import NodeStates
 from .tree import ROOT, ForkTree
@@ -26,22 +27,22 @@ class RoundContext:
         self.committed, self.k, self.depth, self.tau = committed, k, depth, tau
         self.states, self.tree, self.law, self.end_tokens = states, tree, law, end_tokens
         self.budget = k * depth
-        self._processed: dict[int, torch.Tensor] = {}
+        self._processed = Rows()
 
     def trim(self, nodes: Sequence[int]) -> None:
         """Drop every drafted node but `nodes`, whose parents must be among them; renumbers the tree."""
         self.states.trim(nodes)
-        self._processed = {n: row for n, row in self._processed.items() if n == ROOT}
+        self._processed.renumber({ROOT: ROOT})
 
     def processed(self, nodes: Sequence[int]) -> torch.Tensor:
         """Processed next-token logits [n, vocab] of nodes; runs the model where it has not run."""
         self.states.run(nodes)
         missing = [n for n in nodes if n not in self._processed]
         if missing:
-            prefixes = [[*self.committed, *self.tree.path_tokens(n)] for n in missing]
-            rows = self.law.process(self.states.logits(missing), prefixes)
-            self._processed.update(zip(missing, rows))
-        return torch.stack([self._processed[n] for n in nodes])
+            wants = missing if self.law.reads_prefixes else []
+            prefixes = [[*self.committed, *self.tree.path_tokens(n)] for n in wants]
+            self._processed.put(missing, self.law.process(self.states.logits(missing), prefixes))
+        return self._processed.get(nodes)
 
     def ranked(self, nodes: Sequence[int]) -> torch.Tensor:
         """What the model's own token after each node is the argmax of [n, vocab]."""

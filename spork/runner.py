@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 from torch import nn
 
-from .families import decoder_layers, refuse_unsupported
+from .families import decoder_layers, main_device, refuse_unsupported
 from .kv_cache import TreeCache
 from .masks import MaskBuilder
 from .packed import PackedModel, linear
@@ -59,7 +59,7 @@ class ModelRunner:
         self._masks = MaskBuilder(model)
         #: A context in which the model computes from packed weights, where that helps.
         self.packed = PackedModel(model)
-        self.device = model.get_input_embeddings().weight.device
+        self.device = main_device(model)
         #: What layers of this family return beside the hidden state; None where they return it bare.
         self._extra_results: tuple[Any, ...] | None = None
         #: Position in the text of the token in each cache slot.

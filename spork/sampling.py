@@ -41,8 +41,16 @@ class TokenLaw:
             if config.top_p < 1:
                 self._warpers.append(TopPLogitsWarper(config.top_p))
 
+    @property
+    def reads_prefixes(self) -> bool:
+        """Whether `process` looks at the text before a row; else it may be given none."""
+        return self._penalty is not None
+
     def process(self, logits: torch.Tensor, prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Processed logits [n, vocab] for raw ones; `prefixes[i]` is all text before row i's token."""
+        """Processed logits [n, vocab] for raw ones; `prefixes[i]` is all text before row i's token.
+
+        Where there is nothing to process, the very tensor that was given.
+        """
         if self._penalty is not None:
             rows = [
                 self._penalty(torch.tensor([list(prefix)], device=logits.device), logits[i : i + 1])

@@ -13,6 +13,7 @@ from typing import Sequence
 
 import torch
 
+from .rows import Rows
 from .runner import ModelRunner, PassOutput
 from .tree import ROOT, ForkTree
 
@@ -50,10 +51,10 @@ class NodeStates:
     ):
         self.full_passes: list[FullPass] = []
         self._runner, self._tree, self._committed, self._taps = runner, tree, committed, taps
-        self._logits: dict[int, torch.Tensor] = {}
+        self._logits = Rows()
         self._tapped: dict[int, dict[int, torch.Tensor]] = {}
         self._wants_final, self.before_root = wants_final, before_root
-        self._final: dict[int, torch.Tensor] = {}
+        self._final = Rows()
         self._slots: dict[int, int] = {}
         self._full_slots: dict[int, int] = {}
         #: Rows that stopped at the deepest tap, in slot order; they are the last ones of the cache.
@@ -103,7 +104,9 @@ class NodeStates:
         """Drop every node of the tree but the root and `nodes`, none of which a full pass has run."""
         kept = {ROOT: ROOT, **{node: i for i, node in enumerate(sorted(nodes), start=1)}}
         self._tree.keep_only(nodes)
-        for held in (self._logits, self._tapped, self._final, self._slots, self._full_slots):
+        self._logits.renumber(kept)
+        self._final.renumber(kept)
+        for held in (self._tapped, self._slots, self._full_slots):
             rows = {kept[n]: value for n, value in held.items() if n in kept}
             held.clear()
             held.update(rows)
@@ -113,7 +116,7 @@ class NodeStates:
 
     def logits(self, nodes: Sequence[int]) -> torch.Tensor:
         """Raw next-token logits [n, vocab] float32 of nodes that have been run."""
-        return torch.stack([self._logits[n] for n in nodes])
+        return self._logits.get(nodes)
 
     def tapped(self, nodes: Sequence[int], layers: int) -> torch.Tensor:
         """States after the first `layers` layers [n, width], from whichever pass ran them."""
@@ -121,7 +124,7 @@ class NodeStates:
 
     def final(self, node: int) -> torch.Tensor | None:
         """The final hidden state [width] of a node, or None where no full pass ran it."""
-        return self._final.get(node)
+        return self._final.row(node)
 
     def keep(self, path: Sequence[int]) -> None:
         """Commit the keys and values of the path as far as they exist in every layer; drop the rest."""
@@ -173,13 +176,13 @@ class NodeStates:
         if self._wants_final and trunk > 1:
             self.before_root = output.final[trunk - 2]
         self.full_passes.append(FullPass(tokens, row_nodes, output))
+        self._logits.put(row_nodes, output.logits)
+        if output.final is not None:
+            self._final.put(row_nodes, output.final)
         for row, node in enumerate(row_nodes):
             if node is not None:
                 self._full_slots[node] = self._slots[node]
-                self._logits[node] = output.logits[row]
                 self._tapped.setdefault(node, {n: states[row] for n, states in output.tapped.items()})
-                if output.final is not None:
-                    self._final[node] = output.final[row]
 
     def _assign_slots(self, row_nodes: Sequence[int | None]) -> None:
         start = self._runner.cache.cursor

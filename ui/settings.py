@@ -17,9 +17,9 @@ from spork.errors import ModelError
 from spork.models import check_name
 from spork.quantization import QUANTIZATIONS
 
-DEVICES = "auto, cpu, cuda, cuda:N or mps"
+DEVICES = "auto, cpu, cuda, cuda:N, mps or spread"
 DTYPES = ("auto", "float32", "bfloat16", "float16")
-_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+_DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:\d+)?")
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,12 @@ class Exact(Verifier):
         nodes = list(range(len(tree)))
         own = context.ranked(nodes).argmax(dim=-1)
         processed = context.processed(nodes)
+        # Greedily the model's own token is the favourite; a sampled one need not be.
+        rows = torch.arange(len(tree), device=own.device)
+        best = processed.max(dim=-1).values if context.law.sampled else processed[rows, own]
         parents = torch.tensor(tree.parents[1:], dtype=torch.long, device=processed.device)
         tokens = torch.tensor(tree.tokens[1:], dtype=torch.long, device=processed.device)
-        ratios = (processed[parents, tokens] - processed.max(dim=-1).values[parents]).exp()
+        ratios = (processed[parents, tokens] - best[parents]).exp()
         # One transfer brings everything the host decides on.
         own_list, ratio_list = own.tolist(), ratios.tolist()
         scores: list[float | None] = [None, *ratio_list]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
 import pytest
 
 from spork.cli import main
+from spork.config import SporkConfig
 from spork.engine import Engine
+from spork.events import Round
 from spork.fitted import fitted_places
 from spork.lens import Lens
 from spork.models import DEFAULT_MODEL
@@ -17,6 +20,7 @@ from tests.spork.decode import decode, rounds, transformers_greedy
 
 pytestmark = pytest.mark.real_model
 
+COUNT = 32
 PHOTOSYNTHESIS = "Explain how photosynthesis works in simple terms."
 PROMPTS = [
     PHOTOSYNTHESIS,
@@ -33,11 +37,11 @@ def engine(default_model) -> Engine:
 
 @pytest.fixture(scope="module")
 def greedy(engine):
-    """Transformers' text by prompt: (prompt ids, 48 greedy ids)."""
+    """Transformers' text by prompt: (prompt ids, COUNT greedy ids)."""
     pairs = {}
     for prompt in PROMPTS:
         ids = engine.encode(prompt, raw=False)
-        pairs[prompt] = (ids, transformers_greedy(engine.loaded, ids, 48))
+        pairs[prompt] = (ids, transformers_greedy(engine.loaded, ids, COUNT))
     return pairs
 
 
@@ -49,21 +53,25 @@ def openings(engine):
     return [(ids, transformers_greedy(engine.loaded, ids, 11)) for ids in encoded]
 
 
-@pytest.mark.parametrize("proposer", PROPOSERS)
+@pytest.mark.parametrize("proposer", [name for name in PROPOSERS if name != "draft-model"])
 def test_every_k_and_m_gives_the_text_of_transformers(engine, openings, proposer):
+    """Two rounds of each shape: a whole tree, its compaction, and a pass on what that left."""
     shapes = [(k, m) for k in range(1, 9) for m in range(9)]
     for number, (k, m) in enumerate(shapes):
         ids, expected = openings[number % len(openings)]
-        count = m + 3  # a whole block and the start of the next
-        finished = decode(engine, ids, proposer=proposer, k=k, m=m, max_new_tokens=count)
-        assert finished.token_ids == expected[:count], (k, m)
+        config = SporkConfig(proposer=proposer, k=k, m=m, budget="full", max_new_tokens=m + 3)
+        run = engine.run_ids(ids, config)
+        first_two = [event for event in itertools.islice(run, 3) if isinstance(event, Round)]
+        run.close()
+        written = [token for round_ in first_two for token in round_.committed]
+        assert written == expected[: len(written)], (k, m)
 
 
-@pytest.mark.parametrize("proposer", PROPOSERS)
+@pytest.mark.parametrize("proposer", [name for name in PROPOSERS if name != "draft-model"])
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_longer_text_is_the_text_of_transformers(engine, greedy, proposer, prompt):
     ids, expected = greedy[prompt]
-    finished = decode(engine, ids, proposer=proposer, k=4, m=3, max_new_tokens=48)
+    finished = decode(engine, ids, proposer=proposer, k=4, m=3, max_new_tokens=COUNT, budget="auto")
     assert finished.token_ids == expected
     assert finished.text == engine.loaded.tokenizer.decode(expected, skip_special_tokens=True).rstrip("\ufffd")
 
@@ -94,7 +102,7 @@ def test_budgets_end_tokens_and_stop_strings_at_every_place_in_a_block(engine, g
 def test_early_layers_accepts_sometimes_and_falls_back_sometimes(engine):
     got = rounds(
         engine, engine.encode(PHOTOSYNTHESIS, raw=False),
-        proposer="full-model", verifier="early-layers", k=4, m=3, tau=0.7, max_new_tokens=96,
+        proposer="full-model", verifier="early-layers", k=4, m=3, tau=0.7, max_new_tokens=40,
     )
     assert {r.decision for r in got} == {"accepted", "fallback"}
 
@@ -115,7 +123,7 @@ def test_the_shipped_lens_beats_0_7_again_on_prompts_it_never_met(engine):
 
     lens = engine.parts.lens
     n = lens.default_layers
-    prompts = ["How do I keep my houseplants alive in winter?", "Tell a joke about a cat.", "What is a mortgage?"]
+    prompts = ["How do I keep my houseplants alive in winter?", "What is a mortgage?"]
     judged = judge_forks(engine, {n: lens.layers[n]}, prompts)[n]
     for proposer in ("full-model", "recycling"):
         score = lens.layers[n].calibration("lens", proposer)
@@ -126,7 +134,7 @@ def test_the_shipped_lens_beats_0_7_again_on_prompts_it_never_met(engine):
 def test_generate_ends_with_json_equal_to_transformers(capsys, greedy):
     code = main([
         "generate", PHOTOSYNTHESIS, "--k", "4", "--m", "3", "--tau", "1", "--proposer", "recycling",
-        "--verifier", "exact", "--max-new-tokens", "48", "--json", "--dtype", "float32", "--device", "cpu",
+        "--verifier", "exact", "--max-new-tokens", str(COUNT), "--json", "--dtype", "float32", "--device", "cpu",
     ])
     result = json.loads(capsys.readouterr().out.rstrip("\n").split("\n")[-1])
     assert code == 0
