@@ -131,7 +131,8 @@ if [ "${1:-}" = test ]; then
     need_chromium
     fetch_model
     say "running the tests"
-    exec .venv/bin/python -m pytest "$@"
+    # Two at a time: tests that need the machine to themselves share one of the two workers.
+    exec .venv/bin/python -m pytest -n 2 --dist loadgroup "$@"
 fi
 
 install_requirements requirements.txt

@@ -19,6 +19,8 @@ ROWS = 8
 CANDIDATES = (torch.float32, torch.bfloat16)
 #: Another dtype than float32, which is the exact one, must be at least this much faster.
 MARGIN = 0.9
+#: Below this width a product takes no longer than calling it, and there is nothing to gain.
+SMALLEST_WIDTH = 256
 #: Layers timed at once, so that their weights do not stay in the processor's cache.
 LAYERS = 6
 
@@ -26,6 +28,8 @@ LAYERS = 6
 @torch.inference_mode()
 def fastest_cpu_dtype(config: Any, repeats: int = 3) -> torch.dtype:
     """float32, or bfloat16 where a pass of a model with this config is clearly faster in it."""
+    if config.get_text_config().hidden_size < SMALLEST_WIDTH:
+        return torch.float32
     times = {dtype: _time_layers(config, dtype, repeats) for dtype in CANDIDATES}
     best = min(CANDIDATES, key=times.__getitem__)
     return best if times[best] < MARGIN * times[torch.float32] else torch.float32

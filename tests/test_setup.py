@@ -184,20 +184,20 @@ def test_exit_code_of_the_app_is_passed_on(machine):
 def test_tests_run_whole_with_the_browser_found(machine):
     done = machine.run("test")
     assert done.returncode == 0 and done.stdout == f"CHROMIUM {machine.bin / 'chromium'}\n"
-    assert machine.calls[-1] == "python -m pytest"
+    assert machine.calls[-1] == "python -m pytest -n 2 --dist loadgroup"
     assert any(call.endswith("-r requirements-test.txt") for call in machine.calls)
 
 
 def test_failing_tests_fail_and_arguments_reach_pytest(machine):
     assert machine.run("test", "-k", "a b", FAIL="pytest").returncode == 3
-    assert machine.calls[-1] == "python -m pytest -k a b"
+    assert machine.calls[-1] == "python -m pytest -n 2 --dist loadgroup -k a b"
 
 
 def test_ci_runs_the_tests_from_any_folder(machine):
     (machine.home / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", machine.home / ".ci")
     assert machine.run(script=str(machine.home / ".ci" / "run"), FAIL="pytest").returncode == 3
-    assert machine.calls[-1] == "python -m pytest"
+    assert machine.calls[-1] == "python -m pytest -n 2 --dist loadgroup"
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 

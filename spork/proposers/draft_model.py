@@ -66,7 +66,7 @@ class DraftModel(Proposer):
             return
         (tree, states), self._drafted = self._drafted, None
         path, node = [], ROOT
-        for token in tokens:
+        for token in tokens[:-1]:  # the last one is the next root, which the next round runs
             node = tree.child(node, token)
             if node is None:
                 break

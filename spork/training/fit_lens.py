@@ -34,7 +34,7 @@ from .self_text import Written, self_generated
 
 #: Forks are judged in runs of this shape and length.
 JUDGED_PROPOSERS = ("full-model", "recycling")
-JUDGED = SporkConfig(k=4, m=3, max_new_tokens=64)
+JUDGED = SporkConfig(k=4, m=3, budget="full", max_new_tokens=64)
 LONGEST = 512  # tokens of a sequence that the map is fitted on
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
@@ -31,6 +32,14 @@ def decode(engine: Engine, ids: list[int], **settings: Any) -> RunFinished:
     """Run to the end; returns the last event. Whole trees unless `budget` says otherwise."""
     *_, finished = engine.run_ids(ids, SporkConfig.checked(**{"budget": "full"} | settings))
     return finished
+
+
+def first_rounds(engine: Engine, ids: list[int], count: int, **settings: Any) -> list[Round]:
+    """The first rounds of a run that is then broken off: enough for a tree, its compaction, and what comes after."""
+    run = engine.run_ids(ids, SporkConfig.checked(**{"budget": "full"} | settings))
+    found = [event for event in itertools.islice(run, count + 1) if isinstance(event, Round)]
+    run.close()
+    return found
 
 
 def rounds(engine: Engine, ids: list[int], **settings: Any) -> list[Round]:

@@ -116,7 +116,7 @@ def test_bad_input_is_refused_before_the_first_event(engine):
     for call in (
         lambda: engine.run("", SporkConfig()),
         lambda: engine.run("x" * 5000, SporkConfig()),
-        lambda: engine.run(PROMPT, SporkConfig(verifier="early-layers")),
+        lambda: Engine(engine.loaded).run(PROMPT, SporkConfig(verifier="early-layers")),
     ):
         with pytest.raises(ConfigError):
             call()

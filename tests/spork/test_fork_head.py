@@ -30,9 +30,9 @@ def engine() -> Engine:
 
 @pytest.fixture(scope="module")
 def text(engine) -> list[Written]:
-    """What the tiny model writes from a few beginnings: it soon goes round in circles, which a head can learn."""
+    """What the tiny model writes from a few beginnings, each twice, so that what is held out was also met."""
     starts = [engine.encode(f"{PROMPT} {word}", raw=True) for word in "the sea hen ab in on other then her ton".split()]
-    return [Written(ids + decode(engine, ids, max_new_tokens=60).token_ids, len(ids)) for ids in starts]
+    return [Written(ids + decode(engine, ids, max_new_tokens=60).token_ids, len(ids)) for ids in starts] * 2
 
 
 @pytest.fixture(scope="module")

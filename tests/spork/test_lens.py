@@ -191,7 +191,10 @@ def test_fits_that_cannot_work_are_refused(engine, options, says):
 def test_self_generated_text_is_seeded_and_long_enough(engine):
     texts = [self_generated(engine, PROMPTS[:2], 600, seed, lambda *_: None) for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
-    assert sum(map(len, texts[0])) >= 600
+    assert sum(len(w.tokens) - w.prompt for w in texts[0]) >= 600
+    for w in texts[0]:
+        assert 0 < w.prompt < len(w.tokens)
+        assert not engine.loaded.end_tokens & set(w.tokens[w.prompt : -1]), "nothing is kept after an end token"
 
 
 def test_prompts_and_text_files_are_checked(tmp_path):

@@ -8,13 +8,13 @@ import pytest
 
 from spork.engine import Engine
 from spork.proposers import PROPOSERS
-from tests.spork.decode import PROMPT, decode, rounds, transformers_greedy
+from tests.spork.decode import PROMPT, decode, first_rounds, rounds, transformers_greedy
 from tests.tiny import FAMILIES, complete_engine, tiny_model
 
-COUNT = 40
+COUNT = 24
 #: Proposers that guess well on tiny random models; a random head or lens is right by chance only.
 SURE = ("full-model", "draft-model", "recycling")
-SHAPES = [(1, 8), (3, 3), (4, 3), (8, 0), (8, 8)]
+SHAPES = [(1, 8), (4, 3), (8, 8)]
 
 
 @pytest.fixture(scope="module", params=["llama", "qwen2", "gpt2"])
@@ -31,9 +31,11 @@ def llama() -> Engine:
 @pytest.mark.parametrize("k", range(1, 9))
 def test_every_k_and_m_gives_the_text_of_transformers(engine, proposer, k):
     ids = engine.encode(PROMPT, raw=True)
-    expected = transformers_greedy(engine.loaded, ids, 14)
+    expected = transformers_greedy(engine.loaded, ids, 4 * 10)
     for m in range(9):
-        assert decode(engine, ids, proposer=proposer, k=k, m=m, max_new_tokens=14).token_ids == expected, (k, m)
+        found = first_rounds(engine, ids, 4, proposer=proposer, k=k, m=m, max_new_tokens=100)
+        written = [token for round_ in found for token in round_.committed]
+        assert written == expected[: len(written)] and len(found) >= min(4, len(expected)), (k, m)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -69,7 +71,7 @@ def test_an_end_token_at_every_place_ends_the_run_there(llama, proposer):
 def test_the_earliest_of_several_end_tokens_wins_in_any_order(llama):
     ids = llama.encode(PROMPT, raw=True)
     free = transformers_greedy(replace(llama.loaded, end_tokens=frozenset()), ids, COUNT)
-    late, early = free[20], free[5]
+    late, early = free[18], free[5]
     ending = complete_engine(replace(llama.loaded, end_tokens=frozenset([late, early])))
     finished = decode(ending, ids, proposer="full-model", k=2, m=8, max_new_tokens=COUNT)
     first = min(free.index(late), free.index(early))
@@ -132,7 +134,7 @@ def test_sampling_with_a_seed_is_the_same_text_with_and_without_speculation(engi
     from spork.config import SporkConfig
 
     ids = engine.encode(PROMPT, raw=True)
-    for seed in (0, 1, 12345):
+    for seed in (0, 12345):
         config = SporkConfig.checked(proposer=proposer, k=4, m=3, seed=seed, max_new_tokens=COUNT, **settings)
         *_, ours = engine.run_ids(ids, config)
         *_, plain = engine.run_ids(ids, config, plain=True)

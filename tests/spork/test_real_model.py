@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from dataclasses import replace
 
 import pytest
 
 from spork.cli import main
-from spork.config import SporkConfig
 from spork.engine import Engine
-from spork.events import Round
 from spork.fitted import fitted_places
 from spork.lens import Lens
 from spork.models import DEFAULT_MODEL
 from spork.proposers import PROPOSERS
-from tests.spork.decode import decode, rounds, transformers_greedy
+from tests.spork.decode import decode, first_rounds, rounds, transformers_greedy
 
 pytestmark = pytest.mark.real_model
 
@@ -59,11 +56,8 @@ def test_every_k_and_m_gives_the_text_of_transformers(engine, openings, proposer
     shapes = [(k, m) for k in range(1, 9) for m in range(9)]
     for number, (k, m) in enumerate(shapes):
         ids, expected = openings[number % len(openings)]
-        config = SporkConfig(proposer=proposer, k=k, m=m, budget="full", max_new_tokens=m + 3)
-        run = engine.run_ids(ids, config)
-        first_two = [event for event in itertools.islice(run, 3) if isinstance(event, Round)]
-        run.close()
-        written = [token for round_ in first_two for token in round_.committed]
+        found = first_rounds(engine, ids, 2, proposer=proposer, k=k, m=m, max_new_tokens=m + 3)
+        written = [token for round_ in found for token in round_.committed]
         assert written == expected[: len(written)], (k, m)
 
 
@@ -123,7 +117,7 @@ def test_the_shipped_lens_beats_0_7_again_on_prompts_it_never_met(engine):
 
     lens = engine.parts.lens
     n = lens.default_layers
-    prompts = ["How do I keep my houseplants alive in winter?", "What is a mortgage?"]
+    prompts = ["How do I keep my houseplants alive in winter?", "Tell a joke about a cat.", "What is a mortgage?"]
     judged = judge_forks(engine, {n: lens.layers[n]}, prompts)[n]
     for proposer in ("full-model", "recycling"):
         score = lens.layers[n].calibration("lens", proposer)

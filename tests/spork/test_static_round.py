@@ -32,7 +32,7 @@ def trained() -> Engine:
     for word in "the sea hen ab in on other then her ton".split():
         ids = engine.encode(f"{PROMPT} {word}", raw=True)
         text.append(Written(ids + decode(engine, ids, max_new_tokens=60).token_ids, len(ids)))
-    head = train_head(engine, text, Recipe(state_width=64, draft_tokens=400, steps=150, batch=4, rate=1e-2, held_out=2), ignore)
+    head = train_head(engine, text * 2, Recipe(state_width=64, draft_tokens=400, steps=150, batch=4, rate=1e-2, held_out=2), ignore)
     engine.parts.head = DraftHead(head, engine.runner)
     return engine
 
