@@ -131,8 +131,14 @@ if [ "${1:-}" = test ]; then
     need_chromium
     fetch_model
     say "running the tests"
-    # Two at a time: tests that need the machine to themselves share one of the two workers.
-    exec .venv/bin/python -m pytest -n 2 --dist loadgroup "$@"
+    # Small tests two at a time, then those that need the machine to themselves. 5 is "none selected".
+    units=0 machine=0
+    .venv/bin/python -m pytest -n 2 -m "not real_model and not browser" "$@" || units=$?
+    .venv/bin/python -m pytest -m "real_model or browser" "$@" || machine=$?
+    [ "$units" = 0 ] || [ "$units" = 5 ] || exit "$units"
+    [ "$machine" = 0 ] || [ "$machine" = 5 ] || exit "$machine"
+    [ "$units$machine" != 55 ] || exit 5
+    exit 0
 fi
 
 install_requirements requirements.txt

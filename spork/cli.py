@@ -140,6 +140,7 @@ def _add_bench(commands: argparse._SubParsersAction) -> None:
     p.add_argument("--repeats", type=_number, default=1, metavar="N", help="runs of each prompt (default 1)")
     p.add_argument("--k", type=_number, metavar="N", help=f"{KNOBS['k'].help} ({KNOBS['k'].span})")
     p.add_argument("--m", type=_number, metavar="N", help=f"{KNOBS['m'].help} ({KNOBS['m'].span})")
+    p.add_argument("--shape", metavar="NAME", help="a model of this shape with random weights instead: tiny, 1.5b or 8b")
     p.add_argument("--only", nargs="+", metavar="NAME", help="run only these, and greedy")
     p.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
     p.set_defaults(command=cli_bench.bench)

@@ -20,16 +20,20 @@ def bench(arguments: argparse.Namespace) -> int:
     tokens = Knob(2, 32768, 1, "", integer=True).check("max_new_tokens", arguments.max_new_tokens)
     repeats = Knob(1, 100, 1, "", integer=True).check("repeats", arguments.repeats)
     from .bench.measure import compare, machine, read_prompts, weight_read_floor
+    from .bench.goals import goals, lines
     from .bench.report import details, prices_line, table
+    from .bench.round_times import time_rounds
+    from .bench.shapes import random_engine
     from .loading import load_engine
     from .prices import measure
     from .progress import shown
     from .quiet import quiet_transformers
 
-    engine = load_engine(arguments)
+    engine = random_engine(arguments.shape, arguments.device, arguments.dtype) if arguments.shape else load_engine(arguments)
     with shown(None) as progress, quiet_transformers():
         progress("timing passes", None)
         engine.prices = measure(engine.runner)
+        rounds = time_rounds(engine.rounds, repeats=20) if engine.rounds is not None else None
         floor = weight_read_floor(engine)
         contenders = _chosen(contenders_of(engine, arguments), arguments.only)
         rows = compare(engine, contenders, read_prompts(count), tokens, repeats, progress)
@@ -41,12 +45,17 @@ def bench(arguments: argparse.Namespace) -> int:
     prices = {"rows": list(engine.prices.rows), "pass_ms": list(engine.prices.pass_ms)}
     print(f"{engine.loaded.name}, {about['dtype']}, {about['device']}, torch {about['torch']}, transformers {about['transformers']}")
     print(f"weights {floor['weight_bytes'] / 1e6:.0f} MB, read once in {floor['read_ms']:.1f} ms ({floor['gb_per_s']:.1f} GB/s)")
-    print(prices_line(prices), table(rows), details(rows), sep="\n\n")
+    result = {
+        "machine": about, "model": engine.loaded.name, "prices": prices, "rounds": rounds, "weight_read": floor,
+        "max_new_tokens": tokens, "repeats": repeats, "rows": rows,
+    }
+    result["goals"] = goals(result, on_gpu=engine.loaded.device.type == "cuda")
+    parts = [prices_line(prices), table(rows), details(rows), lines(result["goals"])]
+    if rounds is not None:
+        parts.insert(1, prices_line({"rows": rounds["rows"], "pass_ms": rounds["ms"]}, "a whole round in one graph, by rows"))
+    print(*parts, sep="\n\n")
     if arguments.json:
-        print(json.dumps({
-            "machine": about, "model": engine.loaded.name, "prices": prices, "weight_read": floor,
-            "max_new_tokens": tokens, "repeats": repeats, "rows": rows,
-        }, ensure_ascii=False))
+        print(json.dumps(result, ensure_ascii=False))
     return 0
 
 

@@ -66,6 +66,12 @@ class Engine:
         self.prices: PriceList | None = None
         self._busy = threading.Lock()
 
+    def use_head(self, head: DraftHead | None) -> None:
+        """Draft with this fork head from now on, in rounds of fixed shape too."""
+        self.parts.head = head
+        if self.rounds is not None:
+            self.rounds = Rounds(self.runner, head, self.loaded.end_tokens)
+
     def warm_up(self) -> None:
         """Run once so that first-use costs are paid, then time greedy on a fixed prompt, and passes by size."""
         greedy = replace(SporkConfig(), max_new_tokens=REFERENCE_TOKENS)

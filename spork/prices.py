@@ -15,6 +15,7 @@ from .clock import wait_for
 from .runner import ModelRunner
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+FEW_ROWS = 16
 #: Committed tokens the timed passes look back on.
 CONTEXT = 64
 
@@ -47,10 +48,14 @@ def measure(runner: ModelRunner, most_rows: int = ROWS[-1], repeats: int = 4) ->
         runner.reset(CONTEXT + most_rows)
         for _ in runner.prefill([0] * CONTEXT, logits=False):
             pass
-        turns = [[_time_pass(runner, r) for r in rows] for _ in range(repeats + 1)][1:]
+        turns = [
+            # Large passes take long and vary little: two turns will do for them.
+            {r: _time_pass(runner, r) for r in rows if r <= FEW_ROWS or turn <= 2}
+            for turn in range(repeats + 1)
+        ][1:]
     finally:
         runner.cache.clear()
-    best = [min(turn[i] for turn in turns) for i in range(len(rows))]
+    best = [min(turn[r] for turn in turns if r in turn) for r in rows]
     rising = [max(best[: i + 1]) for i in range(len(best))]
     return PriceList(tuple(rows), tuple(rising))
 

@@ -14,21 +14,12 @@ from spork.models import DEFAULT_MODEL, LoadedModel, load_model
 from tests import tiny
 
 CORES = torch.get_num_threads()
-#: What needs the whole machine runs one after the other, whatever else runs beside it.
-WHOLE_MACHINE = ("real_model", "browser")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if any(item.get_closest_marker(name) for name in WHOLE_MACHINE):
-            item.add_marker(pytest.mark.xdist_group("machine"))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _threads(request: pytest.FixtureRequest):
+@pytest.fixture(autouse=True)
+def _threads(request: pytest.FixtureRequest) -> None:
     """Tiny matrices are slower on many threads than on one."""
-    whole = any(request.node.get_closest_marker(name) for name in WHOLE_MACHINE)
-    torch.set_num_threads(CORES if whole else 1)
+    torch.set_num_threads(CORES if request.node.get_closest_marker("real_model") else 1)
 
 
 @pytest.fixture(scope="session")

@@ -39,11 +39,16 @@ case "$*" in
     "-m playwright"*) ! fails playwright ;;
     "-c from playwright"*) echo /own/chrome ;;
     "-") ! fails fetch ;;
-    "-m pytest"*) echo "CHROMIUM ${SPORK_CHROMIUM:-}"; ! fails pytest || exit 3 ;;
+    "-m pytest"*) echo "CHROMIUM ${SPORK_CHROMIUM:-}"; ! fails pytest || exit 3
+        case "$*" in *"-n 2"*) exit "${UNITS_END:-0}" ;; *) exit "${WHOLE_END:-0}" ;; esac ;;
     "app.py"*) echo "APP $*"; ! fails app || exit 4 ;;
     *) exit 99 ;;
 esac
 """
+
+
+UNITS = "-n 2 -m not real_model and not browser"
+WHOLE = "-m real_model or browser"
 
 
 class Machine:
@@ -183,21 +188,28 @@ def test_exit_code_of_the_app_is_passed_on(machine):
 
 def test_tests_run_whole_with_the_browser_found(machine):
     done = machine.run("test")
-    assert done.returncode == 0 and done.stdout == f"CHROMIUM {machine.bin / 'chromium'}\n"
-    assert machine.calls[-1] == "python -m pytest -n 2 --dist loadgroup"
+    assert done.returncode == 0 and done.stdout == f"CHROMIUM {machine.bin / 'chromium'}\n" * 2
+    # Between them every test, whatever its marks, and none twice.
+    assert machine.calls[-2:] == [f'python -m pytest {UNITS}', f'python -m pytest {WHOLE}']
     assert any(call.endswith("-r requirements-test.txt") for call in machine.calls)
 
 
 def test_failing_tests_fail_and_arguments_reach_pytest(machine):
     assert machine.run("test", "-k", "a b", FAIL="pytest").returncode == 3
-    assert machine.calls[-1] == "python -m pytest -n 2 --dist loadgroup -k a b"
+    assert machine.calls[-2:] == [f"python -m pytest {UNITS} -k a b", f"python -m pytest {WHOLE} -k a b"]
+
+
+@pytest.mark.parametrize("codes, expected", [("0 0", 0), ("1 0", 1), ("0 1", 1), ("5 0", 0), ("0 5", 0), ("5 5", 5), ("5 2", 2)])
+def test_a_failure_in_either_half_fails_and_an_empty_half_does_not(machine, codes, expected):
+    units, whole = codes.split()
+    assert machine.run("test", UNITS_END=units, WHOLE_END=whole).returncode == expected
 
 
 def test_ci_runs_the_tests_from_any_folder(machine):
     (machine.home / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", machine.home / ".ci")
     assert machine.run(script=str(machine.home / ".ci" / "run"), FAIL="pytest").returncode == 3
-    assert machine.calls[-1] == "python -m pytest -n 2 --dist loadgroup"
+    assert machine.calls[-1] == f"python -m pytest {WHOLE}"
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
@@ -205,7 +217,7 @@ def test_missing_chromium_is_installed(machine):
     (machine.bin / "chromium").unlink()
     chrome = machine.bin / "chromium"
     machine.apt(f'[ "$4" = chromium ] && cp {machine.bin}/id {chrome}')
-    assert machine.run("test").stdout == f"CHROMIUM {chrome}\n"
+    assert machine.run("test").stdout == f"CHROMIUM {chrome}\n" * 2
     assert "apt-get install -y -qq chromium" in machine.calls
 
 
@@ -213,12 +225,12 @@ def test_chromium_stub_that_does_not_answer_is_passed_over(machine):
     for name in ("chromium", "chromium-browser"):
         machine.command(name, "#!/bin/bash\necho 'install the snap' >&2\nexit 1\n")
     machine.command("google-chrome", "#!/bin/bash\n")
-    assert machine.run("test").stdout == f"CHROMIUM {machine.bin / 'google-chrome'}\n"
+    assert machine.run("test").stdout == f"CHROMIUM {machine.bin / 'google-chrome'}\n" * 2
 
 
 def test_without_any_chromium_playwright_brings_one_or_the_tests_do_not_start(machine):
     (machine.bin / "chromium").unlink()
-    assert machine.run("test").stdout == "CHROMIUM /own/chrome\n"
+    assert machine.run("test").stdout == "CHROMIUM /own/chrome\n" * 2
     done = machine.run("test", FAIL="playwright")
     assert done.returncode == 1 and "set SPORK_CHROMIUM" in done.stderr and not machine.did("python -m pytest")
 
@@ -226,7 +238,7 @@ def test_without_any_chromium_playwright_brings_one_or_the_tests_do_not_start(ma
 def test_chromium_of_ones_own(machine):
     machine.command("my chrome", "#!/bin/bash\n")
     mine = str(machine.bin / "my chrome")
-    assert machine.run("test", SPORK_CHROMIUM=mine).stdout == f"CHROMIUM {mine}\n"
+    assert machine.run("test", SPORK_CHROMIUM=mine).stdout == f"CHROMIUM {mine}\n" * 2
     done = machine.run("test", SPORK_CHROMIUM="/nowhere/chrome")
     assert done.returncode == 1 and "/nowhere/chrome, which does not run" in done.stderr
 
@@ -266,6 +278,10 @@ COMES_WITH = {
 }
 
 
+#: Asked for by name where a person chooses what needs it; the tests have it.
+OPTIONAL = {"torchao"}
+
+
 def imported(file: Path) -> set[str]:
     """The top-level names a file imports from outside its own package."""
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
@@ -275,7 +291,7 @@ def imported(file: Path) -> set[str]:
 
 
 def test_everything_imported_is_required():
-    app = {requirement.name for requirement in requirements("requirements.txt")}
+    app = {requirement.name for requirement in requirements("requirements.txt")} | OPTIONAL
     tests = {requirement.name for requirement in ALL}
     known = {"spork", "ui", "tests", "app"} | set(sys.stdlib_module_names)
     for folder, required in (("spork", app), ("ui", app), ("tests", tests)):

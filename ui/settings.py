@@ -33,7 +33,7 @@ class Settings:
     port: int | None = None
     root_path: str = ""
     models: tuple[str, ...] = ()
-    draft_model: str = ""
+    draft_model: str | None = None
     device: str = "auto"
     dtype: str = "auto"
     quantize: str = "none"

@@ -45,10 +45,10 @@ def details(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def prices_line(prices: dict[str, list[float]]) -> str:
+def prices_line(prices: dict[str, list[float]], what: str = "a pass, by rows") -> str:
     first = prices["pass_ms"][0]
     cells = [f"{rows}: {ms:.1f} ({ms / first:.2f}×)" for rows, ms in zip(prices["rows"], prices["pass_ms"])]
-    return "a pass over n rows, ms: " + ", ".join(cells)
+    return f"{what}, ms: " + ", ".join(cells)
 
 
 def _span(pair: list[float] | None, form: str) -> str | None:

@@ -8,9 +8,12 @@ import pytest
 import torch
 
 from spork.bench.contenders import Contender, Run, engine_greedy, hf_generate, spork, warm_recycling
+from spork.bench.goals import goals
 from spork.bench.measure import compare, read_prompts, weight_read_floor
+from spork.bench.round_times import time_rounds
 from spork.cli import main
 from spork.engine import Engine
+from spork.graphs import Rounds
 from spork.progress import ignore
 from spork.proposers import PROPOSERS
 from tests.spork.decode import PROMPT, transformers_greedy
@@ -99,6 +102,33 @@ def test_the_command_ends_with_one_object(tmp_path, capsys):
     assert any(line.startswith("| greedy") for line in out), "the table is there as well"
     assert main([*common, "--only", "nobody"]) == 2
     assert "allowed: greedy" in capsys.readouterr().err
+
+
+def test_goals_are_met_or_not_by_the_figures():
+    def row(name: str, rate: float, total: float) -> dict:
+        return {"name": name, "tokens_per_s": rate, "speedup_total": total}
+
+    rows = [row("greedy", 10, 1), row("hf-greedy", 9, 0.9), row("fork-head+exact", 17, 1.7), row("recycling+exact", 9.5, 0.95)]
+    result = {"rows": rows, "rounds": {"rows": [1, 32], "ms": [1.0, 1.2]}, "weight_read": {"read_ms": 0.5}}
+    assert [g["met"] for g in goals(result, on_gpu=False)] == [True, True, False, False, True]
+    assert [g["met"] for g in goals(result, on_gpu=True)] == [False, False, False, False, True]
+    assert goals({"rows": rows[:1]}, on_gpu=False)[0] == {
+        "goal": "fork-head+exact against greedy", "wanted": 1.6, "got": None, "most": False, "met": False,
+    }
+
+
+def test_rounds_are_timed_by_their_rows(engine):
+    times = time_rounds(Rounds(engine.runner, engine.parts.head, engine.loaded.end_tokens), repeats=1)
+    assert times["rows"] == [1, 2, 4, 8, 16, 32, 64, 128] and all(ms > 0 for ms in times["ms"])
+
+
+@pytest.mark.real_model
+def test_a_random_model_of_a_shape_is_benched(capsys):
+    assert main(["bench", "--shape", "tiny", "--prompts", "1", "--max-new-tokens", "4", "--device", "cpu", "--dtype", "float32", "--only", "fork-head+exact", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out.rstrip("\n").split("\n")[-1])
+    assert result["model"] == "random-tiny" and [r["name"] for r in result["rows"]] == ["greedy", "fork-head+exact"]
+    assert main(["bench", "--shape", "9b"]) == 2
+    assert "allowed: tiny, 1.5b, 8b" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["--prompts", "0"], ["--max-new-tokens", "1"], ["--repeats", "0.5"]])

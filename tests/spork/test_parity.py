@@ -12,9 +12,11 @@ from tests.spork.decode import PROMPT, decode, first_rounds, rounds, transformer
 from tests.tiny import FAMILIES, complete_engine, tiny_model
 
 COUNT = 24
+#: Those that draft themselves; `auto` hands each round to one of them.
+DRAFTERS = [name for name in PROPOSERS if name != "auto"]
 #: Proposers that guess well on tiny random models; a random head or lens is right by chance only.
 SURE = ("full-model", "draft-model", "recycling")
-SHAPES = [(1, 8), (4, 3), (8, 8)]
+SHAPES = [(3, 4), (8, 8)]
 
 
 @pytest.fixture(scope="module", params=["llama", "qwen2", "gpt2"])
@@ -27,15 +29,15 @@ def llama() -> Engine:
     return complete_engine(tiny_model("llama"))
 
 
-@pytest.mark.parametrize("proposer", PROPOSERS)
+@pytest.mark.parametrize("proposer", DRAFTERS)
 @pytest.mark.parametrize("k", range(1, 9))
 def test_every_k_and_m_gives_the_text_of_transformers(engine, proposer, k):
     ids = engine.encode(PROMPT, raw=True)
-    expected = transformers_greedy(engine.loaded, ids, 4 * 10)
+    expected = transformers_greedy(engine.loaded, ids, 3 * 10)
     for m in range(9):
-        found = first_rounds(engine, ids, 4, proposer=proposer, k=k, m=m, max_new_tokens=100)
+        found = first_rounds(engine, ids, 3, proposer=proposer, k=k, m=m, max_new_tokens=100)
         written = [token for round_ in found for token in round_.committed]
-        assert written == expected[: len(written)] and len(found) >= min(4, len(expected)), (k, m)
+        assert written == expected[: len(written)] and len(found) >= min(3, len(expected)), (k, m)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -134,11 +136,10 @@ def test_sampling_with_a_seed_is_the_same_text_with_and_without_speculation(engi
     from spork.config import SporkConfig
 
     ids = engine.encode(PROMPT, raw=True)
-    for seed in (0, 12345):
-        config = SporkConfig.checked(proposer=proposer, k=4, m=3, seed=seed, max_new_tokens=COUNT, **settings)
-        *_, ours = engine.run_ids(ids, config)
-        *_, plain = engine.run_ids(ids, config, plain=True)
-        assert ours.token_ids == plain.token_ids
+    config = SporkConfig.checked(proposer=proposer, k=4, m=3, seed=12345, max_new_tokens=COUNT, **settings)
+    *_, ours = engine.run_ids(ids, config)
+    *_, plain = engine.run_ids(ids, config, plain=True)
+    assert ours.token_ids == plain.token_ids
 
 
 def test_seeds_differ_and_repeat(llama):

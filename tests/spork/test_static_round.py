@@ -40,7 +40,7 @@ def trained() -> Engine:
 @pytest.mark.parametrize("k", range(1, 9))
 def test_each_round_is_the_round_of_the_loop(trained, k):
     ids = trained.encode(PROMPT, raw=True)
-    for m in (0, 1, 3, 8):
+    for m in (0, 2, 8):
         settings = dict(proposer="fork-head", k=k, m=m, max_new_tokens=40)
         trained.rounds = None
         expected = rounds(trained, ids, **settings)
