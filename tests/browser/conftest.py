@@ -37,7 +37,7 @@ def server():
     port = _free_port()
     log = ROOT / ".pytest_cache" / "browser-server.log"
     log.parent.mkdir(exist_ok=True)
-    command = [sys.executable, "app.py", "--port", str(port), "--device", "cpu", "--max-new-tokens", str(NEW_TOKENS)]
+    command = [sys.executable, "app.py", "--port", str(port), "--device", "cpu", "--dtype", "float32", "--max-new-tokens", str(NEW_TOKENS)]
     with open(log, "w") as out:
         process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out, env=os.environ | {"HF_HUB_OFFLINE": "1"})
     url = f"http://127.0.0.1:{port}"
