@@ -45,6 +45,25 @@ class Running:
         self.value = value if self.value is None else self.value + weight * (value - self.value)
 
 
+class Belief:
+    """Accepted tokens per token that the drafter's probabilities promised, lately; 1 before any were seen.
+
+    The prior fades with the rest, so what was seen takes over.
+    """
+
+    def __init__(self) -> None:
+        self._held = self._stated = TRUST
+
+    @property
+    def value(self) -> float:
+        return self._held / self._stated
+
+    def learn(self, accepted: int, stated: float) -> None:
+        """A round's kept nodes promised `stated` tokens in all, and `accepted` were."""
+        self._held = (1 - MEMORY) * self._held + accepted
+        self._stated = (1 - MEMORY) * self._stated + stated
+
+
 class Control:
     """One run's controller. `prices` are this machine's, `propose_ms` what a level of drafting was timed at."""
 
@@ -57,7 +76,7 @@ class Control:
         #: By depth from 1: worth of the kept nodes, and how many were kept.
         self._worth: list[Running] = []
         self._nodes: list[Running] = []
-        self._held, self._stated = TRUST, TRUST
+        self._belief = Belief()
         self._resting = self._next_rest = 0
         self._rounds = 0
         self._advantage = Running()
@@ -88,7 +107,7 @@ class Control:
         plain = 1 / (self._prices(1) + self._rest)
         best_rate, best_count, gain = 0.0, 0, 0.0
         for count, node in enumerate([ROOT, *order]):
-            gain += 0.0 if node == ROOT else self._belief * reach[node]
+            gain += 0.0 if node == ROOT else self._belief.value * reach[node]
             rate = (1 + gain) / (draft_ms + self._prices(count + 1) + self._rest)
             if rate > best_rate:
                 best_rate, best_count = rate, count
@@ -106,18 +125,12 @@ class Control:
         if not self._levels_drafted:
             return
         self._level_ms.add(ms["propose"] / self._levels_drafted)
-        if self._kept:  # the prior fades with the rest, so what was seen takes over
-            self._held = (1 - MEMORY) * self._held + accepted
-            self._stated = (1 - MEMORY) * self._stated + self._stated_now
+        if self._kept:
+            self._belief.learn(accepted, self._stated_now)
 
     @property
     def _rest(self) -> float:
         return self._rest_ms.value or 0.0
-
-    @property
-    def _belief(self) -> float:
-        """Accepted tokens per token that the drafter's probabilities promised."""
-        return self._held / self._stated
 
     def _judge(self, advantage: float) -> None:
         """Rest when drafts have not paid on the whole, longer each time; one that pays after a rest ends it."""
@@ -156,7 +169,7 @@ class Control:
         level_ms = self._level_ms.value
         gain, rows, best, best_rate = 0.0, 1.0, 0, 1 / (self._prices(1) + self._rest)
         for level, (worth, nodes) in enumerate(zip(self._worth, self._nodes), start=1):
-            gain += self._belief * worth.value
+            gain += self._belief.value * worth.value
             rows += nodes.value
             rate = (1 + gain) / (level * level_ms + self._prices(round(rows)) + self._rest)
             if rate > best_rate:

@@ -6,7 +6,7 @@ before the draft, from what rounds of each size took and what the n likeliest no
 
 from __future__ import annotations
 
-from .control import FIRST_REST, LONGEST_REST, MEMORY, TRUST, Running, reaches
+from .control import FIRST_REST, LONGEST_REST, Belief, Running, reaches
 from .tree import ForkTree
 
 #: Sizes a round may have; 0 is one token a pass.
@@ -25,7 +25,7 @@ class ShapeControl:
         self._sizes = sizes
         self._ms = {size: Running() for size in sizes}
         self._worth: list[Running] = []  # of the likeliest node, the next one, ...
-        self._held = self._stated = TRUST
+        self._belief = Belief()
         self._resting = self._next_rest = 0
         self.turned_down: str | None = None
 
@@ -57,9 +57,8 @@ class ShapeControl:
             if rank == len(self._worth):
                 self._worth.append(Running())
             self._worth[rank].add(value)
-        self._held = (1 - MEMORY) * self._held + accepted
-        self._stated = (1 - MEMORY) * self._stated + sum(worth)
+        self._belief.learn(accepted, sum(worth))
 
     def _rate(self, size: int) -> float:
-        gain = self._held / self._stated * sum(worth.value for worth in self._worth[:size])
+        gain = self._belief.value * sum(worth.value for worth in self._worth[:size])
         return (1 + gain) / self._ms[size].value

@@ -9,6 +9,7 @@ is how it is tested where there is no GPU. What it gives is what the loop in dec
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -68,7 +69,7 @@ class StaticRound:
         if shape.nodes and head is None:
             raise AssertionError("drafting needs a head")
         self._runner, self._head, self._state, self.shape, self._ends = runner, head, state, shape, ends
-        #: The round's result [see _packed], filled by `run`.
+        #: The round's result, filled by `run`.
         self.result: torch.Tensor | None = None
 
     @torch.inference_mode()
@@ -106,9 +107,9 @@ class StaticRound:
         node_of, row_of = {0: ROOT}, [0]
         # Rows are in order of reach, so a parent's row stands before its child's.
         for row in range(1, rows):
-            if reach[row] > float("-inf"):
+            if reach[row] > -math.inf:
                 up = node_of[int(parents[row])]
-                p = min(1.0, float(torch.tensor(reach[row] - reach[int(parents[row])]).exp()))
+                p = min(1.0, math.exp(reach[row] - reach[int(parents[row])]))
                 node_of[row] = tree.add(up, int(tokens[row]), p)
                 row_of.append(row)
         scores: list[float | None] = [None, *(ratio[row] for row in row_of[1:])]

@@ -15,6 +15,7 @@ from ..parts import ModelParts
 from ..round_context import RoundContext
 from ..tree import ROOT
 from .base import Proposer
+from .chains import add_best, grow_chains
 
 
 class EarlyExit(Proposer):
@@ -30,14 +31,7 @@ class EarlyExit(Proposer):
         self.taps = (self._layers,)
 
     def propose(self, context: RoundContext) -> None:
-        if context.depth == 0:
-            return
-        frontier = self._extend(context, [ROOT], context.k)
-        for _ in range(context.depth - 1):
-            alive = [n for n in frontier if context.tree.tokens[n] not in context.end_tokens]
-            if not alive:
-                return
-            frontier = self._extend(context, alive, 1)
+        grow_chains(context, self._extend)
 
     def _extend(self, context: RoundContext, nodes: list[int], width: int) -> list[int]:
         """Give each node its `width` likeliest next tokens, from one early pass over all of them."""
@@ -51,7 +45,4 @@ class EarlyExit(Proposer):
         every = torch.arange(logits.shape[1], device=logits.device)
         chances = context.law.rank_draft(logits, every, logits.shape[1], positions).softmax(dim=-1)
         top = chances.topk(min(width, logits.shape[1]), dim=-1)
-        added = []
-        for node, tokens, ps in zip(nodes, top.indices.tolist(), top.values.tolist()):
-            added += [tree.add(node, token, p) for token, p in zip(tokens, ps)]
-        return added
+        return add_best(context, nodes, top.indices.tolist(), top.values.tolist())

@@ -7,8 +7,8 @@ is here because it is the article's algorithm and shows why cheap proposing is t
 from __future__ import annotations
 
 from ..round_context import RoundContext
-from ..tree import ROOT
 from .base import Proposer
+from .chains import add_best, grow_chains
 
 
 class FullModel(Proposer):
@@ -17,14 +17,7 @@ class FullModel(Proposer):
     runs_model = True
 
     def propose(self, context: RoundContext) -> None:
-        if context.depth == 0:
-            return
-        frontier = self._extend(context, [ROOT], context.k)
-        for _ in range(context.depth - 1):
-            alive = [n for n in frontier if context.tree.tokens[n] not in context.end_tokens]
-            if not alive:
-                return
-            frontier = self._extend(context, alive, 1)
+        grow_chains(context, self._extend)
 
     @staticmethod
     def _extend(context: RoundContext, nodes: list[int], width: int) -> list[int]:
@@ -32,7 +25,4 @@ class FullModel(Proposer):
         ranked = context.ranked(nodes)
         top = ranked.topk(min(width, ranked.shape[1]), dim=-1).indices
         chances = context.processed(nodes).softmax(dim=-1).gather(1, top)
-        added = []
-        for node, tokens, ps in zip(nodes, top.tolist(), chances.tolist()):
-            added += [context.tree.add(node, token, p) for token, p in zip(tokens, ps)]
-        return added
+        return add_best(context, nodes, top.tolist(), chances.tolist())

@@ -20,7 +20,7 @@ import math
 
 import torch
 
-from ..config import EARLY_SCORES, SporkConfig
+from ..config import SporkConfig
 from ..errors import ConfigError
 from ..lens import LayerLens
 from ..parts import ModelParts
