@@ -131,13 +131,13 @@ if [ "${1:-}" = test ]; then
     need_chromium
     fetch_model
     say "running the tests"
-    # Small tests two at a time, then those that need the machine to themselves. 5 is "none selected".
-    units=0 machine=0
-    .venv/bin/python -m pytest -n 2 -m "not real_model and not browser" "$@" || units=$?
-    .venv/bin/python -m pytest -m "real_model or browser" "$@" || machine=$?
-    [ "$units" = 0 ] || [ "$units" = 5 ] || exit "$units"
-    [ "$machine" = 0 ] || [ "$machine" = 5 ] || exit "$machine"
-    [ "$units$machine" != 55 ] || exit 5
+    # Two at a time, then those that need the machine to themselves. 5 is "none selected".
+    engine=0 page=0
+    .venv/bin/python -m pytest -n 2 --dist worksteal -m "not browser" "$@" || engine=$?
+    .venv/bin/python -m pytest -m browser "$@" || page=$?
+    [ "$engine" = 0 ] || [ "$engine" = 5 ] || exit "$engine"
+    [ "$page" = 0 ] || [ "$page" = 5 ] || exit "$page"
+    [ "$engine$page" != 55 ] || exit 5
     exit 0
 fi
 

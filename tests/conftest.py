@@ -13,13 +13,8 @@ import torch
 from spork.models import DEFAULT_MODEL, LoadedModel, load_model
 from tests import tiny
 
-CORES = torch.get_num_threads()
-
-
-@pytest.fixture(autouse=True)
-def _threads(request: pytest.FixtureRequest) -> None:
-    """Tiny matrices are slower on many threads than on one."""
-    torch.set_num_threads(CORES if request.node.get_closest_marker("real_model") else 1)
+# Tests run side by side, one to a core; and tiny matrices are slower on many threads than on one.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

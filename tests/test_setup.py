@@ -40,15 +40,15 @@ case "$*" in
     "-c from playwright"*) echo /own/chrome ;;
     "-") ! fails fetch ;;
     "-m pytest"*) echo "CHROMIUM ${SPORK_CHROMIUM:-}"; ! fails pytest || exit 3
-        case "$*" in *"-n 2"*) exit "${UNITS_END:-0}" ;; *) exit "${WHOLE_END:-0}" ;; esac ;;
+        case "$*" in *"-n 2"*) exit "${ENGINE_END:-0}" ;; *) exit "${PAGE_END:-0}" ;; esac ;;
     "app.py"*) echo "APP $*"; ! fails app || exit 4 ;;
     *) exit 99 ;;
 esac
 """
 
 
-UNITS = "-n 2 -m not real_model and not browser"
-WHOLE = "-m real_model or browser"
+ENGINE = "-n 2 --dist worksteal -m not browser"
+PAGE = "-m browser"
 
 
 class Machine:
@@ -190,26 +190,26 @@ def test_tests_run_whole_with_the_browser_found(machine):
     done = machine.run("test")
     assert done.returncode == 0 and done.stdout == f"CHROMIUM {machine.bin / 'chromium'}\n" * 2
     # Between them every test, whatever its marks, and none twice.
-    assert machine.calls[-2:] == [f'python -m pytest {UNITS}', f'python -m pytest {WHOLE}']
+    assert machine.calls[-2:] == [f'python -m pytest {ENGINE}', f'python -m pytest {PAGE}']
     assert any(call.endswith("-r requirements-test.txt") for call in machine.calls)
 
 
 def test_failing_tests_fail_and_arguments_reach_pytest(machine):
     assert machine.run("test", "-k", "a b", FAIL="pytest").returncode == 3
-    assert machine.calls[-2:] == [f"python -m pytest {UNITS} -k a b", f"python -m pytest {WHOLE} -k a b"]
+    assert machine.calls[-2:] == [f"python -m pytest {ENGINE} -k a b", f"python -m pytest {PAGE} -k a b"]
 
 
 @pytest.mark.parametrize("codes, expected", [("0 0", 0), ("1 0", 1), ("0 1", 1), ("5 0", 0), ("0 5", 0), ("5 5", 5), ("5 2", 2)])
 def test_a_failure_in_either_half_fails_and_an_empty_half_does_not(machine, codes, expected):
-    units, whole = codes.split()
-    assert machine.run("test", UNITS_END=units, WHOLE_END=whole).returncode == expected
+    engine, page = codes.split()
+    assert machine.run("test", ENGINE_END=engine, PAGE_END=page).returncode == expected
 
 
 def test_ci_runs_the_tests_from_any_folder(machine):
     (machine.home / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", machine.home / ".ci")
     assert machine.run(script=str(machine.home / ".ci" / "run"), FAIL="pytest").returncode == 3
-    assert machine.calls[-1] == f"python -m pytest {WHOLE}"
+    assert machine.calls[-1] == f"python -m pytest {PAGE}"
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
