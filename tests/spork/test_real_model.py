@@ -73,22 +73,22 @@ def test_longer_text_is_the_text_of_transformers(engine, greedy, proposer, promp
 def test_budgets_end_tokens_and_stop_strings_at_every_place_in_a_block(engine, greedy):
     """`full-model` proposes what the model writes, so blocks are long and every cut falls inside one."""
     ids, expected = greedy[PHOTOSYNTHESIS]
-    shape = dict(proposer="full-model", k=2, m=5)
-    blocks = [len(r.committed) for r in rounds(engine, ids, **shape, max_new_tokens=14)]
-    assert blocks == [7, 7]
-    for place in range(8):
+    shape = dict(proposer="full-model", k=2, m=3)
+    blocks = [len(r.committed) for r in rounds(engine, ids, **shape, max_new_tokens=10)]
+    assert blocks == [5, 5]
+    for place in range(6):
         budget = decode(engine, ids, **shape, max_new_tokens=place)
         assert (budget.token_ids, budget.reason) == (expected[:place], "length")
 
         first = expected.index(expected[place])
         ending = Engine(replace(engine.loaded, end_tokens=frozenset({expected[place]})))
-        ended = decode(ending, ids, **shape, max_new_tokens=14)
+        ended = decode(ending, ids, **shape, max_new_tokens=10)
         assert (ended.token_ids, ended.reason) == (expected[: first + 1], "eos")
 
         tokenizer = engine.loaded.tokenizer
         before, after = tokenizer.decode(expected[:place]), tokenizer.decode(expected[: place + 1])
         stop = after[len(before) :]
-        stopped = decode(engine, ids, **shape, max_new_tokens=14, stop=[stop])
+        stopped = decode(engine, ids, **shape, max_new_tokens=10, stop=[stop])
         assert stopped.reason == "stop"
         assert stopped.text == after[: after.index(stop)]
 
