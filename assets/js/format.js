@@ -47,5 +47,17 @@ const Format = (() => {
     if (node.textContent !== text) node.textContent = text;
   }
 
-  return { visible, short, plotly, exists, number, percent, probability, fill, tokens, el, write };
+  const isDark = () => document.body.classList.contains("dark");
+
+  // Call `act` when light turns dark or back. Other classes come and go on the body with every run.
+  function onTheme(act) {
+    let was = isDark();
+    new MutationObserver(() => {
+      if (isDark() === was) return;
+      was = isDark();
+      act();
+    }).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+  }
+
+  return { isDark, onTheme, visible, short, plotly, exists, number, percent, probability, fill, tokens, el, write };
 })();

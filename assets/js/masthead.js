@@ -51,10 +51,9 @@ const Masthead = (() => {
     badge.hidden = !TEXT[`badge_${name}`];
   }
 
-  const dark = () => document.body.classList.contains("dark");
-  const label = () => Format.write(theme, dark() ? `☀ ${TEXT.light}` : `☾ ${TEXT.dark}`);
+  const label = () => Format.write(theme, Format.isDark() ? `☀ ${TEXT.light}` : `☾ ${TEXT.dark}`);
   theme.addEventListener("click", () => document.body.classList.toggle("dark"));
-  new MutationObserver(label).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+  Format.onTheme(label);
 
   label();
   // The view may have said so before this part was there.

@@ -201,8 +201,7 @@ const View = (() => {
   watch("value", () => props.value && take(JSON.parse(props.value)));
   if (props.value) take(JSON.parse(props.value));
   else render(true);
-  const repaint = () => { tree.repaint(); strip.repaint(); };
-  new MutationObserver(repaint).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+  Format.onTheme(() => { tree.repaint(); strip.repaint(); });
   PlotlySource.load(FACTS.plotly).then(tree.ready, tree.failed);
   return { state };
 })();
