@@ -6,8 +6,9 @@ sampling the baseline samples plainly from the same seed, so parity can be check
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Iterator, Sequence
+import threading
+from dataclasses import dataclass, replace
+from typing import Any, Iterator, Literal, Sequence
 
 import torch
 
@@ -17,6 +18,15 @@ from .events import Round, RunFinished, RunStarted
 from .sampling import TokenLaw, penalty_in_force
 
 WARM_UP_TOKENS = 8
+
+
+@dataclass(frozen=True)
+class Lap:
+    """One event of one of the three runs: `lane` is greedy or spork, `turn` counts the lane's runs from 0."""
+
+    lane: Literal["greedy", "spork"]
+    turn: int
+    event: RunStarted | Round | RunFinished
 
 
 class PairedRun:
@@ -30,23 +40,45 @@ class PairedRun:
 
     def events(self) -> Iterator[RunStarted | Round | RunFinished]:
         """The SPORK run's events; the last one carries the paired speed-up and parity."""
+        return (lap.event for lap in self.laps() if lap.lane == "spork")
+
+    def laps(self, cancel: threading.Event | None = None) -> Iterator[Lap]:
+        """Every event of the three runs in the order they are made, warm-ups left out.
+
+        The SPORK run's RunFinished comes last of all, because its figures need both plain runs.
+        Once `cancel` is set the run in progress ends within a round, and nothing is compared.
+        """
         short = replace(self._config, max_new_tokens=min(WARM_UP_TOKENS, self._config.max_new_tokens))
-        self._last(short, plain=True)
-        self._last(short, plain=False)
-        before = self._last(self._config, plain=True)
-        reference = _rate([before])
+        for plain in (True, False):
+            for _ in self._engine.run_ids(self._ids, short, plain=plain, cancel=cancel):
+                pass
+        before = yield from self._lap("greedy", 0, None, cancel)
+        if _stopped(cancel):
+            return
+        ours = yield from self._lap("spork", 0, _rate([before]), cancel, keep_end=True)
+        if not _stopped(cancel):
+            after = yield from self._lap("greedy", 1, None, cancel)
+            if not _stopped(cancel):
+                ours = with_baseline(self._engine, self._ids, self._config, ours, [before, after])
+        yield Lap("spork", 0, ours)
+
+    def _lap(
+        self, lane: str, turn: int, reference: dict[str, Any] | None, cancel: threading.Event | None, keep_end: bool = False
+    ) -> Iterator[Lap]:
+        """One run; returns its RunFinished, which is kept back when `keep_end`."""
         finished = None
-        for event in self._engine.run_ids(self._ids, self._config, prompt=self._prompt, reference=reference):
+        for event in self._engine.run_ids(
+            self._ids, self._config, plain=lane == "greedy", prompt=self._prompt, reference=reference, cancel=cancel
+        ):
             if isinstance(event, RunFinished):
                 finished = event
-            else:
-                yield event
-        after = self._last(self._config, plain=True)
-        yield with_baseline(self._engine, self._ids, self._config, finished, [before, after])
-
-    def _last(self, config: SporkConfig, *, plain: bool) -> RunFinished:
-        *_, finished = self._engine.run_ids(self._ids, config, plain=plain)
+            if event is not finished or not keep_end:
+                yield Lap(lane, turn, event)
         return finished
+
+
+def _stopped(cancel: threading.Event | None) -> bool:
+    return cancel is not None and cancel.is_set()
 
 
 def _rate(runs: Sequence[RunFinished]) -> dict[str, Any] | None:
