@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import gradio as gr
 import plotly
@@ -16,29 +16,39 @@ import plotly
 from spork.proposers import PROPOSERS
 from spork.verifiers import VERIFIERS
 
-from .text import VIEW
+from .words import views
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
-#: In the order they need each other; each defines one constant.
-VIEW_SCRIPTS = (
-    "format", "store", "pacing", "plotly", "figure", "tree", "inspector", "text", "run_notes", "gauges", "strip", "transport", "view",
-)  # fmt: skip
-MASTHEAD_SCRIPTS = ("format", "masthead")
-NOTES_SCRIPTS = ("format", "run_notes", "notes")
+#: Scripts of each component, in the order they need each other; each defines one constant.
+_WORDS = ("shared/format",)
+_DRAWING = (*_WORDS, "shared/store", "shared/pacing", "shared/plotly", "shared/figure", "shared/tree", "shared/run_notes")
+_CARD = ("shared/save", "shared/card", "shared/measured")
+SCRIPTS: dict[str, tuple[str, ...]] = {
+    "masthead": (*_WORDS, "page/busy", "page/tabs", "page/links", "page/masthead"),
+    "notes": (*_WORDS, "shared/run_notes", "page/notes"),
+    "view": (
+        *_DRAWING, *_CARD, "live/inspector", "live/text", "live/gauges", "live/charts", "live/strip", "live/transport",
+        "live/exports", "live/view",
+    ),
+    "race": (*_WORDS, "shared/store", *_CARD, "race/lanes", "race/clock", "race/verdict", "race/race"),
+    "tune": (*_WORDS, *_CARD, "tune/form", "tune/heatmap", "tune/table_file", "tune/what_if", "tune/tune"),
+    "learn": (*_DRAWING, "shared/measured", "learn/arithmetic", "learn/question", "learn/chapters", "learn/learn"),
+}  # fmt: skip
 
 
 class _Scripted(gr.HTML):
     """A container whose content a script builds; the value travels as JSON text."""
 
-    def __init__(self, name: str, scripts: tuple[str, ...], facts: dict[str, Any], value: str | None = None):
+    def __init__(self, name: str, facts: dict[str, Any] | None = None, value: str | None = None, **more: Any):
         super().__init__(
             value=value,
             html_template=f'<div class="spork-{name}"></div>',
-            js_on_load=script(scripts, facts),
+            js_on_load=script(SCRIPTS[name], facts or {}),
             apply_default_css=False,
             elem_id=f"spork-{name}",
+            **more,
         )
 
     def api_info(self) -> dict[str, Any]:
@@ -49,28 +59,57 @@ class LiveView(_Scripted):
     """Text, gauges, tree and rounds. Its value is a frame (see frames.py)."""
 
     def __init__(self, value: str | None):
-        super().__init__("view", VIEW_SCRIPTS, {"plotly": str(PLOTLY_JS)} | _parts(), value)
+        super().__init__("view", {"plotly": str(PLOTLY_JS)} | _parts(), value)
+
+
+class RaceView(_Scripted):
+    """Greedy and SPORK on one clock. Its value is a race frame."""
+
+    def __init__(self) -> None:
+        super().__init__("race")
+
+
+class TuneView(_Scripted):
+    """The sweep's form and heatmaps, and another tau on a recorded run. Its value is a sweep frame.
+
+    `what_if(trace text)` is asked for what other values of tau would have decided. The component's
+    own event `apply` asks for K, M and tau to be set to `window.sporkApply`.
+    """
+
+    def __init__(self, limits: dict[str, Any], what_if: Callable[[str], dict[str, Any]]):
+        super().__init__("tune", limits, server_functions=[what_if])
+
+
+class LearnView(_Scripted):
+    """The guided tour over a recorded trace, which is its value as a frame."""
+
+    def __init__(self, value: str | None, knobs: dict[str, Any]):
+        super().__init__("learn", {"plotly": str(PLOTLY_JS), "start": knobs} | _parts(), value)
 
 
 class Masthead(_Scripted):
-    """Name, model line, badge and theme switch. Its value is a ModelStatus as JSON."""
+    """Name, tabs, model line, badge, and switches. Its value is a ModelStatus as JSON.
 
-    def __init__(self) -> None:
-        super().__init__("masthead", MASTHEAD_SCRIPTS, {})
+    `controls` describes what a link may set: for each name its range or its choices. The
+    component's own event `share` asks for a link to the page as it stands.
+    """
+
+    def __init__(self, controls: dict[str, Any]) -> None:
+        super().__init__("masthead", {"controls": controls})
 
 
 class Notes(_Scripted):
     """What the chosen proposer, verifier and tau mean for the text and its cost."""
 
     def __init__(self, start: dict[str, Any]):
-        super().__init__("notes", NOTES_SCRIPTS, {"start": start} | _parts())
+        super().__init__("notes", {"start": start} | _parts())
 
 
 def script(names: tuple[str, ...], facts: dict[str, Any]) -> str:
     """The scripts joined into one function body, with the page's words and `facts` in front."""
     sources = [(ASSETS / "js" / f"{name}.js").read_text(encoding="utf-8") for name in names]
-    constants = f"const TEXT = {_literal(VIEW)};\nconst FACTS = {_literal(facts)};"
-    return "\n".join(['"use strict";', constants, *sources, f"//# sourceURL=spork-{names[-1]}.js"])
+    constants = f"const TEXT = ({_literal(views())})[window.sporkLanguage || \"en\"];\nconst FACTS = {_literal(facts)};"
+    return "\n".join(['"use strict";', constants, *sources, f"//# sourceURL=spork-{names[-1].replace('/', '-')}.js"])
 
 
 def style() -> str:

@@ -11,7 +11,7 @@ from typing import Any, Callable, Literal
 from spork.errors import ModelError
 
 from .settings import Settings
-from .text import PAGE
+from .words import message
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def load_engine(name: str, settings: Settings, progress: Progress) -> Any:
     loaded = load_model(name, settings.device, settings.dtype, progress, settings.quantize)
     draft = load_model(settings.draft_model, str(loaded.device), settings.dtype, progress) if settings.draft_model else None
     engine = Engine(loaded, draft)
-    progress(PAGE["warming_up"], None)
+    progress(message("warming_up"), None)
     engine.warm_up()
     return engine
 
@@ -115,7 +115,7 @@ class ModelDesk:
         """Start loading one more copy; the lock is held."""
         shelf.loading = True
         if shelf.copies == 0:
-            shelf.status = ModelStatus(shelf.status.name, "loading", PAGE["loading_model"])
+            shelf.status = ModelStatus(shelf.status.name, "loading", message("loading_model"))
         threading.Thread(target=self._load_one, args=(shelf,), name="spork-load", daemon=True).start()
 
     def _load_one(self, shelf: _Shelf) -> None:
@@ -130,11 +130,11 @@ class ModelDesk:
             engine, status = self._loaded(name, progress)
         except Exception as error:  # the thread must always report: somebody waits for it
             engine = None
-            message = str(error)
+            words = str(error)
             if not isinstance(error, ModelError):
                 log.exception("loading %s failed", name)
-                message = PAGE["load_failed"].format(name=name, error=type(error).__name__)
-            status = ModelStatus(name, "failed", message)
+                words = message("load_failed", name=name, error=type(error).__name__)
+            status = ModelStatus(name, "failed", words)
         with self._changed:
             shelf.loading = False
             shelf.failed_at = time.monotonic()

@@ -1,6 +1,10 @@
-"""One line of script before gradio's own, because of what gradio 6.31 does sixty times a second.
+"""A few lines of script before gradio's own: the language, and what gradio 6.31 does sixty times a second.
 
-Gradio's loading indicator counts its seconds in an animation-frame loop, and the one shown while
+Language: gradio translates its controls into `navigator.language` and offers no other way to
+choose. A visitor's own choice (the link's `lang`, else what the switch stored) therefore stands
+in for it; the page's scripts read `window.sporkLanguage`, and the server reads the cookie.
+
+Frames: gradio's loading indicator counts its seconds in an animation-frame loop, and the one shown while
 the page loads is removed without ending its loop. So every page, idle or live, is awake on every
 frame for good: measured at 6 % of a core with software rendering, beside an engine that wants
 that core. This makes the counter tick once a second instead. Should gradio change, nothing
@@ -14,6 +18,14 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SCRIPT = b"""<script>(() => {
+  let stored = null;
+  try { stored = localStorage.getItem("spork-language"); } catch (error) { /* storage is switched off */ }
+  const chosen = new URLSearchParams(location.search).get("lang") || stored;
+  if (chosen) Object.defineProperty(navigator, "language", { get: () => chosen });
+  window.sporkLanguage = /^zh/i.test(navigator.language) ? "zh" : "en";
+  document.documentElement.lang = navigator.language;
+  document.cookie = `spork_language=${window.sporkLanguage}; path=/; SameSite=Lax`;
+
   const next = window.requestAnimationFrame.bind(window);
   const counter = /performance\\.now\\(\\)\\s*-.*\\/\\s*1e3/;
   window.requestAnimationFrame = (callback) =>

@@ -9,15 +9,15 @@ and holds [depth, lane] for the root and every node of a round, or null for the 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Iterable
 
-from spork.errors import TraceError
 from spork.events import Round, dumps, parse_trace
 
 from .layout import round_layout
 from .live import Batch
-from .text import PAGE
+from .refusal import Refusal
 
 
 def frame(
@@ -28,6 +28,7 @@ def frame(
     note: str = "",
     fraction: float | None = None,
     pace: Any = None,
+    more: dict[str, Any] | None = None,
 ) -> str:
     """One frame as JSON. Each event is serialised once, here."""
     events = list(events)
@@ -40,7 +41,7 @@ def frame(
         "fraction": fraction,
         "pace": {"hz": pace.hz, "duty": pace.duty} if pace else None,
         "layouts": layouts,
-    }
+    } | (more or {})
     lines = ",".join(dumps(event) for event in events)
     return f'{json.dumps(head, separators=(",", ":"))[:-1]},"events":[{lines}]}}'
 
@@ -50,16 +51,29 @@ def batch_frame(run: str, batch: Batch) -> str:
     return frame(run, "live", batch.events, batch.phase, batch.note, batch.fraction, batch.pace)
 
 
+def race_frame(run: str, batch: Batch) -> str:
+    """A batch of Laps as a frame; `lanes[i]` and `turns[i]` say whose `events[i]` is."""
+    laps = batch.events
+    more = {"lanes": [lap.lane for lap in laps], "turns": [lap.turn for lap in laps]}
+    return frame(run, "race", [lap.event for lap in laps], batch.phase, batch.note, batch.fraction, batch.pace, more)
+
+
+def sweep_frame(run: str, batch: Batch) -> str:
+    """A batch of a sweep: `{run, phase, note, fraction, events}`, with the sweep's own events."""
+    events = [asdict(event) for event in batch.events]
+    return json.dumps({"run": run, "phase": batch.phase, "note": batch.note, "fraction": batch.fraction, "events": events})
+
+
 def trace_frame(run: str, source: str, text: str) -> str:
     """A whole trace as one frame. Raises TraceError."""
     return frame(run, source, parse_trace(text), phase="done")
 
 
 def read_upload(path: str | Path) -> str:
-    """The text of an uploaded file. Raises TraceError, without naming where the server keeps it."""
+    """The text of an uploaded file. Raises SporkError, without naming where the server keeps it."""
     try:
         return Path(path).read_bytes().decode("utf-8-sig")
     except OSError:
-        raise TraceError(PAGE["trace_unreadable"]) from None
+        raise Refusal("trace_unreadable") from None
     except UnicodeDecodeError:
-        raise TraceError(PAGE["trace_not_text"]) from None
+        raise Refusal("trace_not_text") from None

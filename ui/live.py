@@ -20,8 +20,8 @@ from typing import Any, Callable, Iterator
 from spork.errors import SporkError
 
 from .desk import ModelDesk
-from .requests import RunRequest
-from .text import PAGE
+from .jobs import Job
+from .refusal import Refusal
 
 log = logging.getLogger(__name__)
 
@@ -63,29 +63,29 @@ class Batch:
 
 def stream_run(
     desk: ModelDesk,
-    request: RunRequest,
+    job: Job,
     cancel: threading.Event,
     local: bool = False,
     pace: Callable[[str, bool], Pace] = page_pace,
 ) -> Iterator[Batch]:
-    """Wait for an engine, run the request on it, yield batches. Raises SporkError.
+    """Wait for an engine, do the job on it, yield batches of its events. Raises SporkError.
 
-    Setting `cancel` ends the run with a RunFinished of its own; closing the generator sets it.
+    Setting `cancel` ends the job with a last event of its own; closing the generator sets it.
     """
     try:
         yield Batch("waiting")
-        engine = yield from _borrow(desk, request.model, cancel)
+        engine = yield from _borrow(desk, job.model, cancel)
         if engine is None:
             return
-        lent = _Loan(desk, request.model, engine)
+        lent = _Loan(desk, job.model, engine)
         try:
-            engine.check(request.prompt, request.config)
+            begin = job.prepare(engine)
             chosen = pace(str(engine.loaded.device), local)
             yield Batch("running", pace=chosen)
         except BaseException:
             lent.end()
             raise
-        events = _in_thread(lambda: engine.run(request.prompt, request.config, cancel=cancel), lent.end)
+        events = _in_thread(lambda: begin(cancel), lent.end)
         with closing(_coalesced(events, cancel, 1 / chosen.hz)) as batches:
             for batch in batches:
                 yield Batch("running", events=batch)
@@ -200,4 +200,4 @@ def _raise_for_user(error: BaseException | None) -> None:
     if isinstance(error, SporkError):
         raise error
     log.error("a run failed", exc_info=error)
-    raise SporkError(PAGE["run_failed"])
+    raise Refusal("run_failed")

@@ -12,81 +12,94 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 import gradio as gr
 from starlette.middleware import Middleware
 
-from spork.config import BUDGETS, EARLY_SCORES, KNOBS, SporkConfig
 from spork.errors import TraceError
-from spork.proposers import PROPOSERS
-from spork.verifiers import VERIFIERS
 
-from .components import ASSETS, PLOTLY_JS, LiveView, Masthead, Notes, style
+from . import controls
+from .api import generate_endpoint
+from .components import ASSETS, PLOTLY_JS, LearnView, LiveView, Masthead, RaceView, TuneView, style
 from .desk import ModelDesk
 from .early_script import EarlyScript
-from .endpoints import Endpoints
+from .endpoints import Endpoints, what_if
 from .frames import trace_frame
+from .links import linkable
+from .runs import SWEEP_TOKENS, Runs
 from .settings import Settings
-from .text import EXAMPLES, PAGE, TITLE
 from .theme import theme
+from .translations import label, translations
+from .words.english import TITLE
 
 log = logging.getLogger(__name__)
 
 MAX_UPLOAD = "32mb"
 
-#: Every run, from the page or a program, waits in this one line.
+#: Every job, from the page or a program, waits in this one line.
 ENGINE_LINE = "engine"
 
-_TELL_PENDING = "(...values) => { window.dispatchEvent(new CustomEvent('spork:pending')); return values; }"
-_TELL_STOPPING = "() => { window.dispatchEvent(new CustomEvent('spork:stopping')); return window.sporkRun || ''; }"
-_TELL_ENDED = "() => { window.dispatchEvent(new CustomEvent('spork:ended')); }"
-_TELL_FAILED = "() => { window.dispatchEvent(new CustomEvent('spork:failed')); }"
 _TELL_KNOBS = (
-    "(proposer, verifier, tau) => "
-    "{ window.dispatchEvent(new CustomEvent('spork:knobs', {detail: {proposer, verifier, tau}})); }"
+    "(proposer, verifier, tau, k, m) => "
+    "{ window.dispatchEvent(new CustomEvent('spork:knobs', {detail: {proposer, verifier, tau, k, m}})); }"
 )
+
+
+def _tell(what: str, mode: str) -> str:
+    """Script that tells the page's parts about a job and hands the inputs on as they are."""
+    return (
+        f"(...values) => {{ window.dispatchEvent(new CustomEvent('spork:{what}', {{detail: {{mode: '{mode}'}}}})); return values; }}"
+    )
 
 
 def build_page(settings: Settings, desk: ModelDesk | None = None) -> gr.Blocks:
     """The whole page as a Blocks app; its desk is at `demo.desk`."""
     desk = desk or ModelDesk(settings, settings.models or (_default_model(),))
-    ends = Endpoints(settings, desk)
+    runs = Runs(settings, desk)
+    ends = Endpoints(runs)
     gr.set_static_paths([PLOTLY_JS])
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as demo:
-        masthead = Masthead()
-        with gr.Column(elem_id="spork-ask"):
-            with gr.Row(elem_id="spork-prompt-row", equal_height=True):
-                prompt = gr.Textbox(
-                    value=EXAMPLES[0][1], label=PAGE["prompt"], placeholder=PAGE["prompt_placeholder"],
-                    lines=2, max_lines=6, max_length=settings.max_prompt_chars, elem_id="spork-prompt",
-                    scale=8, html_attributes=gr.InputHTMLAttributes(spellcheck=False),
-                )  # fmt: skip
-                with gr.Column(elem_id="spork-actions", scale=0, min_width=160):
-                    go = gr.Button(PAGE["generate"], variant="primary", elem_id="spork-generate")
-                    stop = gr.Button(PAGE["stop"], elem_id="spork-stop")
-            with gr.Row(elem_id="spork-examples"):
-                for name, text in EXAMPLES:
-                    example = gr.Button(name, size="sm", min_width=0, elem_classes="spork-example")
-                    example.click(None, None, prompt, js=f"() => {text!r}", api_visibility="private")
-            queue = gr.HTML(elem_id="spork-queue", value="", apply_default_css=False)
-        view = LiveView(_recording())
-        with gr.Column(elem_id="spork-knobs"):
-            model, knobs = _knobs(settings, desk)
-        upload = gr.UploadButton(
-            PAGE["load_trace"], file_types=[".jsonl"], visible="hidden", elem_id="spork-upload"
-        )
+        head = gr.Column(elem_id="spork-head")
+        asking = controls.ask(settings)
+        with gr.Column(elem_id="spork-panel-live", elem_classes="spork-panel"):
+            view = LiveView(_recording("live"))
+        with gr.Column(elem_id="spork-panel-race", elem_classes="spork-panel"):
+            race_view = RaceView()
+        with gr.Column(elem_id="spork-panel-tune", elem_classes="spork-panel"):
+            tune_view = TuneView(
+                {"tokens": min(SWEEP_TOKENS, settings.max_new_tokens), "seconds": settings.max_sweep_seconds}, what_if
+            )
+        model, knobs = controls.knobs(settings, desk)
+        with gr.Column(elem_id="spork-panel-learn", elem_classes="spork-panel"):
+            LearnView(_recording("learn"), {name: knobs[name].value for name in ("k", "m")})
+        with head:
+            masthead = Masthead(linkable(asking.prompt, model, knobs))
+        upload = gr.UploadButton(label("load_trace"), file_types=[".jsonl"], visible="hidden", elem_id="spork-upload")
         run_id = gr.Textbox(visible=False, label="run")
+        form = gr.Textbox(visible=False, label="form")
+        every = [asking.prompt, model, *knobs.values()]
 
-        run = gr.on(
-            [go.click, prompt.submit], ends.page_run, [prompt, model, *knobs], view, js=_TELL_PENDING,
-            api_name="page_run", api_visibility="undocumented", concurrency_id=ENGINE_LINE,
-            concurrency_limit=settings.max_runs, show_progress="minimal", show_progress_on=queue,
-        )  # fmt: skip
-        run.success(None, None, None, js=_TELL_ENDED, api_visibility="private")
-        run.failure(None, None, None, js=_TELL_FAILED, api_visibility="private")
-        # First ask the run to end, so that its last figures arrive; then cut off what has not.
-        asked = stop.click(
-            ends.stop, run_id, None, js=_TELL_STOPPING, queue=False, show_progress="hidden",
+        def job(mode: str, button: gr.Button, act: Any, inputs: list[Any], output: Any, before: str | None = None) -> Any:
+            run = button.click(
+                act, inputs, output, js=before or _tell("pending", mode), api_name=f"page_{mode}", api_visibility="undocumented",
+                concurrency_id=ENGINE_LINE, concurrency_limit=settings.max_runs, show_progress="minimal",
+                show_progress_on=asking.queue,
+            )  # fmt: skip
+            run.success(None, None, None, js=_tell("ended", mode), api_visibility="private")
+            run.failure(None, None, None, js=_tell("failed", mode), api_visibility="private")
+            return run
+
+        fill_form = f"(_, ...rest) => ({_tell('pending', 'tune')})(window.sporkSweepForm(), ...rest)"
+        jobs = [
+            job("live", asking.generate, ends.page_run, every, view),
+            job("race", asking.race, ends.page_race, every, race_view),
+            job("tune", asking.sweep, ends.page_sweep, [form, *every[1:]], tune_view, fill_form),
+        ]
+        # Enter presses whichever of the three starters is on show.
+        asking.prompt.submit(None, None, None, js="() => window.sporkStart()", api_visibility="private")
+        # First ask the job to end, so that its last figures arrive; then cut off what has not.
+        asked = asking.stop.click(
+            ends.stop, run_id, None, js="() => window.sporkStop()", queue=False, show_progress="hidden",
             api_name="stop", api_visibility="undocumented",
         )  # fmt: skip
-        asked.then(None, None, None, cancels=[run], api_visibility="private").then(
-            None, None, None, js=_TELL_ENDED, api_visibility="private"
+        asked.then(None, None, None, cancels=jobs, api_visibility="private").then(
+            None, None, None, js="() => window.sporkStopped()", api_visibility="private"
         )
         upload.upload(
             ends.load_trace, upload, view, show_progress="hidden",
@@ -96,9 +109,14 @@ def build_page(settings: Settings, desk: ModelDesk | None = None) -> gr.Blocks:
             ends.model_status, None, masthead, show_progress="hidden",
             api_name="model_status", api_visibility="undocumented", concurrency_limit=None,
         )  # fmt: skip
-        gr.api(
-            ends.generate_endpoint(), api_name="generate", concurrency_id=ENGINE_LINE, concurrency_limit=settings.max_runs
+        told = [knobs[name] for name in ("proposer", "verifier", "tau", "k", "m")]
+        gr.on([knob.change for knob in told], None, told, None, js=_TELL_KNOBS, api_visibility="private")
+        tune_view.apply(
+            None, None, [knobs[name] for name in ("k", "m", "tau")], js="() => window.sporkApply", api_visibility="private"
         )
+        masthead.share(None, every, None, js="(...values) => { window.sporkShare(values); }", api_visibility="private")
+        demo.load(None, every, every, js="(...values) => window.sporkFromLink(values)", api_visibility="private")
+        gr.api(generate_endpoint(runs), api_name="generate", concurrency_id=ENGINE_LINE, concurrency_limit=settings.max_runs)
     demo.queue(max_size=settings.max_queue + settings.max_runs)
     demo.desk = desk
     return demo
@@ -109,54 +127,15 @@ def launch(demo: gr.Blocks, settings: Settings, **more: Any) -> Any:
     demo.desk.start(demo.desk.default)
     return demo.launch(
         server_name=settings.host, server_port=settings.port, root_path=settings.root_path or None,
-        inbrowser=settings.open, theme=theme(), css=style(), run_history=False, footer_links=[],
+        inbrowser=settings.open, theme=theme(), css=style(), i18n=translations(), run_history=False, footer_links=[],
         max_file_size=MAX_UPLOAD, share=False, enable_monitoring=False, ssr_mode=False,
         app_kwargs={"middleware": [Middleware(EarlyScript)]}, **more,
     )  # fmt: skip
 
 
-def _knobs(settings: Settings, desk: ModelDesk) -> tuple[gr.Component, list[gr.Component]]:
-    """The model's menu, and the other controls in the order `Endpoints.page_run` takes them."""
-    start = SporkConfig(max_new_tokens=settings.first_new_tokens)
-    with gr.Row(elem_id="spork-main-knobs"):
-        k, m, tau = (_slider(name, getattr(start, name)) for name in ("k", "m", "tau"))
-        offered = [name for name in PROPOSERS if name != "draft-model" or settings.draft_model]
-        proposer = gr.Dropdown(offered, value=start.proposer, label=PAGE["proposer"], filterable=False)
-        verifier = gr.Dropdown(list(VERIFIERS), value=start.verifier, label=PAGE["verifier"], filterable=False)
-        model = gr.Dropdown(
-            list(desk.names), value=desk.default, label=PAGE["model"], filterable=False, visible=len(desk.names) > 1
-        )
-    Notes({"proposer": start.proposer, "verifier": start.verifier, "tau": start.tau})
-    with gr.Accordion(PAGE["more"], open=False, elem_id="spork-more"), gr.Row():
-        new_tokens = _slider("max_new_tokens", start.max_new_tokens, low=1, high=settings.max_new_tokens)
-        temperature = _slider("temperature", start.temperature, high=2.0)
-        seed = gr.Number(start.seed, label=PAGE["seed"], precision=0, minimum=0)
-        early_score = gr.Dropdown(
-            list(EARLY_SCORES), value=start.early_score, label=PAGE["early_score"], filterable=False
-        )
-        layers = gr.Number(0, label=PAGE["layers"], precision=0, minimum=0)
-        budget = gr.Dropdown(
-            [(PAGE[f"budget_{name}"], name) for name in BUDGETS], value=start.budget, label=PAGE["budget"], filterable=False
-        )
-    gr.on(
-        [proposer.change, verifier.change, tau.change], None, [proposer, verifier, tau], None,
-        js=_TELL_KNOBS, api_visibility="private",
-    )  # fmt: skip
-    return model, [k, m, tau, proposer, verifier, new_tokens, temperature, seed, early_score, layers, budget]
-
-
-def _slider(name: str, value: float, low: float | None = None, high: float | None = None) -> gr.Slider:
-    """A slider over a knob's own range, narrowed where the page offers less."""
-    knob = KNOBS[name]
-    return gr.Slider(
-        knob.low if low is None else low, knob.high if high is None else high, value,
-        step=knob.step, label=PAGE[name], elem_id=f"spork-{name.replace('_', '-')}", buttons=[],
-    )  # fmt: skip
-
-
-def _recording(folder: Path = ASSETS / "traces") -> str | None:
-    """The first recorded trace, so that the page is alive before any weight is loaded."""
-    for path in sorted(folder.glob("*.jsonl")):
+def _recording(purpose: str, folder: Path = ASSETS / "traces") -> str | None:
+    """The first recorded trace of a purpose, so that the page is alive before any weight is loaded."""
+    for path in sorted((folder / purpose).glob("*.jsonl")):
         try:
             return trace_frame(path.stem, "recorded", path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, TraceError) as error:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from spork.config import SporkConfig
-from spork.errors import ConfigError
-
+from spork.config import SporkConfig, shortened
+from .refusal import Refusal
 from .settings import Settings
-from .text import PAGE
 
 
 @dataclass(frozen=True)
@@ -24,18 +22,16 @@ class RunRequest:
 def checked_request(
     settings: Settings, models: tuple[str, ...], prompt: Any, model: Any, values: dict[str, Any]
 ) -> RunRequest:
-    """Build a request from untrusted values. Raises ConfigError with a message for the visitor."""
+    """Build a request from untrusted values. Raises SporkError with a message for the visitor."""
     if not isinstance(prompt, str):
-        raise ConfigError(PAGE["prompt_type"])
+        raise Refusal("prompt_type")
     if not prompt.strip():
-        raise ConfigError(PAGE["empty_prompt"])
+        raise Refusal("empty_prompt")
     if len(prompt) > settings.max_prompt_chars:
-        raise ConfigError(PAGE["long_prompt"].format(length=len(prompt), limit=settings.max_prompt_chars))
+        raise Refusal("long_prompt", length=len(prompt), limit=settings.max_prompt_chars)
     if model not in models:
-        raise ConfigError(PAGE["unknown_model"].format(value=model, allowed=", ".join(models)))
+        raise Refusal("unknown_model", value=shortened(model), allowed=", ".join(models))
     config = SporkConfig.checked(**values)
     if config.max_new_tokens > settings.max_new_tokens:
-        raise ConfigError(
-            PAGE["many_tokens"].format(value=config.max_new_tokens, limit=settings.max_new_tokens)
-        )
+        raise Refusal("many_tokens", value=config.max_new_tokens, limit=settings.max_new_tokens)
     return RunRequest(prompt, config, model)

@@ -41,6 +41,7 @@ class Settings:
     max_new_tokens: int = 1024
     max_runs: int = 1
     max_queue: int = 16
+    max_sweep_seconds: int = 300
     open: bool = False
 
     @property
@@ -93,6 +94,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--max-runs", type=_count(1), default=default.max_runs,
         help="runs at the same time; each one holds its own copy of the model")
     add("--max-queue", type=_count(0), default=default.max_queue, help="visitors who may wait")
+    add("--max-sweep-seconds", type=_count(1), default=default.max_sweep_seconds, help="longest sweep, in seconds")
     add("--open", action="store_true", help="open the page in a browser on this machine")
     return parser
 

@@ -57,7 +57,7 @@ def test_the_recorded_tau_flips_nothing(engine):
 
 
 def test_shipped_traces_can_be_judged():
-    for path in (ASSETS / "traces").glob("*.jsonl"):
+    for path in (ASSETS / "traces").rglob("*.jsonl"):
         trace = read_trace(path)
         tau = trace[0].config["tau"]
         assert all(at(steps, tau).same for steps in decisions(trace)), path

@@ -7,9 +7,9 @@ import pytest
 from gradio.utils import diff
 from gradio_client.utils import apply_diff
 
-from spork.errors import TraceError
+from spork.errors import SporkError
 from spork.events import dumps, to_dict
-from ui.endpoints import _apart
+from ui.api import apart
 from ui.frames import batch_frame, read_upload, trace_frame
 from ui.live import Batch, Pace
 
@@ -40,17 +40,17 @@ def test_a_trace_becomes_one_frame():
 
 @pytest.mark.parametrize("text, words", [("", "empty"), ("{", "not JSON"), ('{"event":"run_started","schema":99}', "newer")])
 def test_a_bad_trace_is_refused(text, words):
-    with pytest.raises(TraceError, match=words):
+    with pytest.raises(SporkError, match=words):
         trace_frame("id", "loaded", text)
 
 
 def test_an_upload_that_is_not_text_does_not_name_the_servers_folders(tmp_path):
     path = tmp_path / "secret-folder.jsonl"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(TraceError, match="not UTF-8") as refused:
+    with pytest.raises(SporkError, match="not UTF-8") as refused:
         read_upload(path)
     assert "secret" not in str(refused.value)
-    with pytest.raises(TraceError) as refused:
+    with pytest.raises(SporkError) as refused:
         read_upload(tmp_path / "gone.jsonl")
     assert "gone" not in str(refused.value)
 
@@ -68,7 +68,7 @@ def test_messages_survive_the_way_gradio_sends_them():
 
     batches = [Batch("running", events=[some_round(i) for i in range(dice.randrange(4))]) for _ in range(60)]
     batches.append(Batch("running", events=[finished(3)]))
-    sent = list(_apart("id", iter(batches)))
+    sent = list(apart("id", iter(batches)))
     seen = sent[0]
     for before, message in zip(sent, sent[1:]):
         seen = apply_diff(seen, json.loads(json.dumps(diff(before, message))))

@@ -11,6 +11,7 @@ from spork.errors import SporkError
 from spork.events import RunFinished, RunStarted
 from ui.desk import ModelDesk
 from ui.live import Pace, page_pace, stream_run
+from ui.jobs import LiveRun
 from ui.requests import RunRequest
 from ui.run_table import RunTable
 from ui.settings import Settings
@@ -18,7 +19,7 @@ from ui.settings import Settings
 from .fakes import FakeEngine
 from .test_desk import eventually
 
-REQUEST = RunRequest("Hi", SporkConfig(), "a")
+JOB = LiveRun(RunRequest("Hi", SporkConfig(), "a"))
 
 
 def desk_with(engine):
@@ -26,7 +27,7 @@ def desk_with(engine):
 
 
 def stream(engine, cancel=None, hz=50.0, desk=None):
-    return stream_run(desk or desk_with(engine), REQUEST, cancel or threading.Event(), pace=lambda *_: Pace(hz, 0.1))
+    return stream_run(desk or desk_with(engine), JOB, cancel or threading.Event(), pace=lambda *_: Pace(hz, 0.1))
 
 
 def events_of(batches):

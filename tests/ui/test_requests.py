@@ -2,7 +2,7 @@
 
 import pytest
 
-from spork.errors import ConfigError
+from spork.errors import SporkError
 from ui.requests import checked_request
 from ui.settings import Settings
 
@@ -35,5 +35,5 @@ def test_a_good_request():
     ],
 )
 def test_what_is_refused(change, words):
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(SporkError, match=words):
         ask(**change)

@@ -19,12 +19,12 @@ def test_defaults():
 def test_options_are_read():
     settings = read_settings(
         ["--host", "0.0.0.0", "--port", "8000", "--models", "qwen3-0.6b, b/c,qwen3-0.6b", "--device", "cuda:1", "--dtype", "bfloat16", "--draft-model", "b/d", "--quantize", "int8",
-         "--max-prompt-chars", "10", "--max-new-tokens", "20", "--max-runs", "2", "--max-queue", "0",
+         "--max-prompt-chars", "10", "--max-new-tokens", "20", "--max-runs", "2", "--max-queue", "0", "--max-sweep-seconds", "9",
          "--root-path", "/spork", "--open"],
         {},
     )  # fmt: skip
     assert settings == Settings(
-        "0.0.0.0", 8000, "/spork", ("qwen3-0.6b", "b/c"), "b/d", "cuda:1", "bfloat16", "int8", 10, 20, 2, 0, True
+        "0.0.0.0", 8000, "/spork", ("qwen3-0.6b", "b/c"), "b/d", "cuda:1", "bfloat16", "int8", 10, 20, 2, 0, 9, True
     )
 
 

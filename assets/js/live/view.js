@@ -22,11 +22,16 @@ const View = (() => {
   const say = (words) => { said.textContent = words; };
 
   const textPart = panel("text", TEXT.text_title, legend(["accepted", "bonus", "fallback"]));
-  const gaugePart = panel("gauges", TEXT.gauges_title);
+  const gaugePart = panel("gauges", TEXT.gauges_title, Save.buttons(TEXT.save_figures, () => Exports.figures(state)));
   const chip = el("span", { class: "sp-chip" });
   const reason = el("p", { class: "sp-reason" });
   const turnedDown = el("p", { class: "sp-turned-down" });
-  const treePart = panel("tree", "", chip, reason, turnedDown);
+  const picture = (format) => {
+    const button = el("button", { type: "button", class: "sp-button is-small", "aria-label": Format.fill(TEXT.save_tree, { kind: format.toUpperCase() }) }, format.toUpperCase());
+    button.addEventListener("click", () => Exports.tree(tree.drawn, state, format));
+    return button;
+  };
+  const treePart = panel("tree", "", chip, reason, el("div", { class: "sp-buttons" }, picture("png"), picture("svg")), turnedDown);
   const transportBox = el("div", { class: "sp-transport" });
   const stripPart = panel("rounds", TEXT.strip_title, el("p", { class: "sp-panel-note" }, TEXT.strip_help));
 
@@ -36,6 +41,7 @@ const View = (() => {
   const inspector = Inspector.mount(treePart.node, say);
   const strip = Strip.mount(stripPart.node, { scrub, step, redrawn: () => strip.update(state, false) });
   stripPart.node.append(transportBox);
+  const charts = Charts.mount(panel("charts", TEXT.charts_title).node);
   const transport = Transport.mount(transportBox, { step, advance, rewind, follow, save, load });
   // The heading names the round that is drawn, so both change together.
   const drawTree = Pacing.create(() => {
@@ -84,13 +90,8 @@ const View = (() => {
     render(false);
   }
   // The events exactly as they came, one a line: the file `spork.events` reads.
-  function save() {
-    const lines = state.lines.map((event) => JSON.stringify(event)).join("\n");
-    const link = el("a", { download: `spork-${state.source}.jsonl` });
-    link.href = URL.createObjectURL(new Blob([`${lines}\n`], { type: "application/jsonl" }));
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  }
+  const trace = () => `${state.lines.map((event) => JSON.stringify(event)).join("\n")}\n`;
+  function save() { Save.text(`spork-${state.source}.jsonl`, "application/jsonl", trace()); }
   function load() {
     const input = document.querySelector("#spork-upload input[type=file], input#spork-upload, #spork-upload");
     if (input) input.click();
@@ -104,6 +105,7 @@ const View = (() => {
     gauges.update(state);
     strip.update(state, fresh);
     transport.update(state);
+    charts.update(state);
     const round = state.rounds[Store.shown(state)] || null;
     const paced = live && state.follow && !fresh;
     if (!paced) {
@@ -124,7 +126,7 @@ const View = (() => {
     const glyph = Inspector.STATUS[round.decision === "accepted" ? "accepted" : "fallback"];
     Format.write(chip, `${glyph} ${TEXT[`chip_${round.decision}`]} · ${Format.tokens(round.committed.length)}`);
     chip.className = `sp-chip is-${round.decision}`;
-    Format.write(reason, round.reason);
+    Format.write(reason, RunNotes.reason(round));
     Format.write(turnedDown, round.turned_down || "");
   }
 
@@ -137,7 +139,7 @@ const View = (() => {
   function sayRound() {
     const round = state.rounds[state.cursor];
     say(Format.fill(TEXT.said_round, {
-      n: round.index + 1, decision: TEXT[`chip_${round.decision}`], tokens: Format.tokens(round.committed.length), reason: round.reason,
+      n: round.index + 1, decision: TEXT[`chip_${round.decision}`], tokens: Format.tokens(round.committed.length), reason: RunNotes.reason(round),
     }));
   }
 
@@ -158,6 +160,7 @@ const View = (() => {
     if (change.reset) begin();
     if (state.finished && (!wasFinished || change.reset) && state.source === "live") end();
     render(change.reset);
+    if (change.reset || state.finished) window.dispatchEvent(new CustomEvent("spork:trace"));
     if (state.finished && !wasFinished && state.source === "live") sayDone();
   }
 
@@ -167,36 +170,37 @@ const View = (() => {
     if (state.source !== "live") requestAnimationFrame(() => text.reveal(state.cursor));
     notes.replaceChildren(...RunNotes.of(state.started.config, false));
     strip.expect(state.started.config.m || 0);
-    busy(state.source === "live" && !state.finished);
     window.sporkSource = state.source;
     window.dispatchEvent(new CustomEvent("spork:source"));
   }
 
   function end() {
     asked = null;
-    busy(false);
     state.cursor = Math.min(state.cursor, state.rounds.length - 1);
   }
 
-  function busy(is) {
-    document.body.classList.toggle("spork-busy", is);
-  }
-
+  // Only what happens to a live run concerns this view; races and sweeps have their own.
   function outcome(name, words) {
-    window.addEventListener(`spork:${name}`, () => { words(); render(false); });
+    window.addEventListener(`spork:${name}`, (event) => {
+      if (event.detail.mode !== "live") return;
+      words();
+      render(false);
+    });
   }
-  outcome("pending", () => { asked = "pending"; window.sporkRun = ""; transport.pause(); busy(true); });
+  outcome("pending", () => { asked = "pending"; transport.pause(); });
   outcome("stopping", () => { asked = "stopping"; });
   outcome("ended", () => {
     if (asked === "pending" || asked === "waiting" || asked === "loading" || asked === "stopping") asked = null;
     if (Store.isLive(state)) state.phase = "stopped";
-    busy(false);
   });
   outcome("failed", () => {
     asked = Store.isLive(state) && window.sporkRun === state.run ? null : "failed";
     if (Store.isLive(state)) state.phase = "broken";
-    busy(false);
   });
+
+  // A run that another part of the page holds, such as a race's, can be shown here.
+  window.addEventListener("spork:show", (event) => take(event.detail));
+  window.sporkTrace = () => (state.started ? { run: state.run, started: state.started, rounds: state.rounds, text: trace() } : null);
 
   watch("value", () => props.value && take(JSON.parse(props.value)));
   if (props.value) take(JSON.parse(props.value));

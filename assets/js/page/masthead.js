@@ -1,4 +1,4 @@
-// The top line: name, which model on what, whether what one sees is live, and light or dark.
+// The top: name, tabs, which model on what, whether what one sees is live; share, language, theme.
 const Masthead = (() => {
   const { el } = Format;
   const root = element.querySelector(".spork-masthead");
@@ -6,12 +6,17 @@ const Masthead = (() => {
   const badge = el("span", { class: "sp-badge" }, dot, word);
   const model = el("span", { class: "sp-model" });
   const trouble = el("p", { class: "sp-trouble", role: "alert", hidden: true });
+  const shareWord = el("span", { "aria-live": "polite" }, TEXT.share);
+  const share = el("button", { type: "button", class: "sp-button" }, shareWord);
+  const language = el("button", { type: "button", class: "sp-button", lang: TEXT.other_language_code, "aria-label": TEXT.other_language_label }, TEXT.other_language);
   const theme = el("button", { type: "button", class: "sp-button", "aria-label": TEXT.theme_label });
+  const tabs = el("nav", { class: "sp-nav", "aria-label": TEXT.tabs_label });
   root.append(
     el("header", { class: "sp-masthead" },
       el("div", { class: "sp-brand" }, mark(), el("h1", {}, TEXT.name), el("span", { class: "sp-tagline" }, TEXT.tagline)),
-      el("div", { class: "sp-facts" }, model, badge, theme)),
-    trouble);
+      el("div", { class: "sp-facts" }, model, badge, el("div", { class: "sp-buttons" }, share, language, theme))),
+    trouble, tabs);
+  Tabs.mount(tabs);
 
   // A fork with one tine chosen: the page's sign.
   function mark() {
@@ -32,10 +37,10 @@ const Masthead = (() => {
   }
 
   function show(status) {
-    const share = Format.exists(status.fraction) ? ` ${Math.round(status.fraction * 100)} %` : "";
+    const percent = Format.exists(status.fraction) ? ` ${Math.round(status.fraction * 100)} %` : "";
     const words = {
       ready: [status.name, status.device, status.dtype].filter(Boolean).join(" · "),
-      loading: `${Format.fill(TEXT.model_loading, { model: status.name })} · ${status.message}${share}`,
+      loading: `${Format.fill(TEXT.model_loading, { model: status.name })} · ${status.message}${percent}`,
       waiting: status.name, failed: status.name,
     };
     Format.write(model, words[status.state]);
@@ -54,6 +59,29 @@ const Masthead = (() => {
   const label = () => Format.write(theme, Format.isDark() ? `☀ ${TEXT.light}` : `☾ ${TEXT.dark}`);
   theme.addEventListener("click", () => document.body.classList.toggle("dark"));
   Format.onTheme(label);
+
+  // Gradio reads the language once, so the page is opened anew, with its settings in the link.
+  let after = null;
+  language.addEventListener("click", () => {
+    try { localStorage.setItem("spork-language", TEXT.other_language_code); } catch (error) { /* the link says it too */ }
+    after = (link) => {
+      const url = new URL(link);
+      url.searchParams.set("lang", TEXT.other_language_code);
+      location.href = url.href;
+      if (url.hash) location.reload();
+    };
+    trigger("share");
+  });
+  share.addEventListener("click", () => { after = copy; trigger("share"); });
+  window.sporkShare = (values) => after && after(Links.to(values));
+
+  async function copy(link) {
+    history.replaceState(null, "", link);
+    let copied = true;
+    try { await navigator.clipboard.writeText(link); } catch (error) { copied = false; }
+    Format.write(shareWord, copied ? TEXT.share_copied : TEXT.share_address);
+    setTimeout(() => Format.write(shareWord, TEXT.share), 3000);
+  }
 
   label();
   // The view may have said so before this part was there.

@@ -12,7 +12,7 @@ const Tree = (() => {
 
     function palette() {
       const style = getComputedStyle(box);
-      const names = ["accepted", "rejected", "bonus", "fallback", "root", "ink", "muted", "line", "hollow", "focus"];
+      const names = ["accepted", "rejected", "pending", "bonus", "fallback", "root", "ink", "muted", "line", "hollow", "focus"];
       colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
       colours.font = style.fontFamily;
     }
@@ -100,8 +100,19 @@ const Tree = (() => {
       draw();
     }).observe(box);
 
+    // The drawn round as a picture (a data address), with a title and a ground of its own.
+    function image(format, title) {
+      const { round, layout, view } = drawn;
+      const figure = Figure.build(round, layout, view);
+      const ground = getComputedStyle(box).getPropertyValue("--surface").trim();
+      const height = figure.layout.height + 48;
+      const all = { ...figure.layout, height, paper_bgcolor: ground, margin: { ...figure.layout.margin, l: 24, r: 24, t: (figure.layout.margin.t || 0) + 48 }, title: { text: Format.plotly(title), x: 0.01, y: 0.985, yanchor: "top", font: { size: 18, color: colours.ink } } };
+      return plotly.toImage({ data: figure.data, layout: all }, { format, width: view.width, height, scale: format === "png" ? 2 : 1 });
+    }
+
     return {
       draw,
+      get drawn() { return drawn && plotly ? { round: drawn.round, image } : null; },
       show(round, layout) {
         if (!last || last.round !== round) chosen = null;
         last = { round, layout };

@@ -21,6 +21,10 @@ const Gauges = (() => {
       return { value, box: el("span", { class: "sp-cost-key" }, el("i", { class: `is-${name}` }), `${TEXT[`cost_${name}`]} `, value) };
     });
     const parity = el("p", { class: "sp-parity", hidden: true });
+    const how = Measured.card([]);
+    const measured = el("details", { class: "sp-table" }, el("summary", {}, TEXT.how_title), how);
+    let measuredOf = null;
+    const even = el("p", { class: "sp-note" });
     parent.append(
       el("div", { class: "sp-figures-main" },
         el("div", { class: "sp-figure" }, el("span", { class: "sp-name" }, TEXT.rate), rate, meter, rateNote),
@@ -28,8 +32,8 @@ const Gauges = (() => {
       el("div", { class: "sp-figures-small" }, ...small.map((s) => s.box)),
       el("div", { class: "sp-cost" },
         el("div", { class: "sp-cost-head" }, el("span", { class: "sp-name" }, TEXT.cost), costNote),
-        el("div", { class: "sp-cost-bar", "aria-hidden": "true" }, ...parts), el("div", { class: "sp-cost-keys" }, ...keys.map((k) => k.box))),
-      parity);
+        el("div", { class: "sp-cost-bar", "aria-hidden": "true" }, ...parts), el("div", { class: "sp-cost-keys" }, ...keys.map((k) => k.box)), even),
+      parity, measured);
 
     // The scale is set by the run's own peak and the reference, so the bar does not jump about.
     function scale(reference, value) {
@@ -68,6 +72,12 @@ const Gauges = (() => {
       });
     }
 
+    // Both sides of the bargain: what a round commits, and what it would have to.
+    function showEven(figures) {
+      const known = Format.exists(figures.break_even);
+      Format.write(even, known ? Format.fill(TEXT.break_even, { need: figures.break_even.toFixed(2), got: Format.number(figures.tokens_per_round, 2) }) : TEXT.break_even_none);
+    }
+
     function showParity(result) {
       parity.hidden = !result;
       if (!result) return;
@@ -90,6 +100,11 @@ const Gauges = (() => {
         Format.write(small[2].value, Format.number(figures.tokens_per_round, 2));
         const round = state.rounds[state.head];
         showCost(whole ? figures.ms_per_round : round && round.ms, whole);
+        if (state.started && measuredOf !== (state.finished || state.started)) {
+          measuredOf = state.finished || state.started;
+          how.replaceChildren(...Measured.card(Measured.ofRun(state.started, state.finished)).children);
+        }
+        showEven(whole ? figures : {});
         showParity(whole ? figures.parity : null);
       },
     };

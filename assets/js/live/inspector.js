@@ -65,7 +65,7 @@ const Inspector = (() => {
       filled = current;
       const round = current;
       if (!round) return body.replaceChildren();
-      Format.write(caption, Format.fill(TEXT.table_caption, { n: round.index + 1, reason: round.reason }));
+      Format.write(caption, Format.fill(TEXT.table_caption, { n: round.index + 1, reason: RunNotes.reason(round) }));
       body.replaceChildren(...round.nodes.map((node) => {
         const [status, score, margin, draft, rank, depth, id] = facts(round, node).map((row) => row[1]);
         const cells = [node.id, node.parent, depth, rank, Format.visible(node.text), id, draft, score, margin, status, why(round, node)];

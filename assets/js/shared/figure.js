@@ -4,9 +4,10 @@
 // Wide: depth runs left to right and lanes run down. Narrow: depth runs down and lanes across.
 const Figure = (() => {
   const LANE_PX = 60, TOP_PX = 36, STEP_PX = 60, NARROW_BARS_PX = 96;
-  const SYMBOL = { accepted: "circle", rejected: "circle-open", bonus: "triangle-up", fallback: "diamond", root: "square" };
-  const SIZE = { accepted: 19, rejected: 14, bonus: 19, fallback: 19, root: 17 };
+  const SYMBOL = { pending: "circle", accepted: "circle", rejected: "circle-open", bonus: "triangle-up", fallback: "diamond", root: "square" };
+  const SIZE = { pending: 16, accepted: 19, rejected: 14, bonus: 19, fallback: 19, root: 17 };
   const EDGE = {
+    pending: { width: 3, dash: "solid" },
     rejected: { width: 2, dash: "6px,5px" }, accepted: { width: 7, dash: "solid" },
     bonus: { width: 4, dash: "2px,3px" }, fallback: { width: 4, dash: "10px,4px" },
   };
@@ -75,7 +76,7 @@ const Figure = (() => {
       textfont: { size: room.font, color: status.map((s) => (s === "rejected" ? view.colours.muted : view.colours.ink)) },
       marker: {
         symbol: status.map((s) => SYMBOL[s]), size: status.map((s) => SIZE[s]), opacity: 1,
-        color: status.map((s) => view.colours[s]), line: { width: status.map((s) => (s === "rejected" ? 2 : 0)), color: view.colours.rejected },
+        color: status.map((s) => view.colours[s]), line: { width: status.map((s) => (s === "rejected" || s === "pending" ? 2 : 0)), color: status.map((s) => (s === "pending" ? view.colours.ink : view.colours.rejected)) },
       },
     };
   }
@@ -188,5 +189,7 @@ const Figure = (() => {
     text, xref, yref, x, y, showarrow: false, font: { size: 14, color: view.colours.ink }, ...more,
   });
 
-  return { build, height, spots, RING: 6, NODES: 5 };
+  // Where the nodes and the ring stand among the traces: after an edge a status, and the bars.
+  const NODES = Object.keys(EDGE).length + 1;
+  return { build, height, spots, NODES, RING: NODES + 1 };
 })();

@@ -1,0 +1,35 @@
+// Passes of the whole model a round spends, and tokens it can win at most: bars for greedy, for
+// drafting with the model itself, and for a cheap draft. Counting, not measuring, and it says so.
+const Arithmetic = (() => {
+  const { el } = Format;
+
+  function bar(name, value, most, kind, words) {
+    const fill = el("i", { class: `sp-bar-fill is-${kind}`, "aria-hidden": "true" });
+    fill.style.transform = `scaleX(${value / most})`;
+    return el("li", {}, el("span", { class: "sp-bar-name" }, name), el("span", { class: "sp-bar-track" }, fill), el("b", {}, words));
+  }
+
+  function mount(parent, start) {
+    const list = el("ul", { class: "sp-bars is-wide" });
+    const words = el("p", { class: "sp-lesson-result" });
+    const values = { ...start };
+    const slider = (name, low, high) => {
+      const shown = el("output", {}, String(values[name]));
+      const input = el("input", { type: "range", min: String(low), max: String(high), step: "1", value: String(values[name]), class: "sp-range" });
+      input.addEventListener("input", () => { values[name] = Number(input.value); Format.write(shown, input.value); draw(); });
+      return el("label", { class: "sp-field is-range" }, el("span", { class: "sp-name" }, TEXT[`knob_${name}`]), input, shown);
+    };
+    parent.append(el("div", { class: "sp-form is-narrow" }, slider("k", 1, 8), slider("m", 0, 8)), list, words);
+
+    function draw() {
+      const { k, m } = values, passes = m + 1, most = m + 2;
+      list.replaceChildren(
+        bar(TEXT.sum_greedy, 1, most, "greedy", Format.fill(TEXT.sum_pair, { passes: 1, tokens: 1 })),
+        bar(TEXT.sum_full, passes, most, "fallback", Format.fill(TEXT.sum_pair, { passes, tokens: passes })),
+        bar(TEXT.sum_cheap, 1, most, "accepted", Format.fill(TEXT.sum_pair_cheap, { tokens: m + 2 })));
+      Format.write(words, Format.fill(TEXT.sum_words, { k, m, passes, nodes: k * (m + 1), tokens: m + 2 }));
+    }
+    draw();
+  }
+  return { mount };
+})();

@@ -1,0 +1,70 @@
+// The tour: eight short chapters over one recorded run. A chapter is {title, lines, draw(box)}.
+const Chapters = (() => {
+  const { el } = Format;
+
+  // A round as it stood before it was judged: no scores, nothing accepted, only what was drafted.
+  function unjudged(round, layout) {
+    const drafted = round.nodes.filter((node) => !(["bonus", "fallback"].includes(node.status) && node.draft_p === null && node.score === null));
+    const nodes = drafted.map((node) => ({ ...node, status: "pending", score: null }));
+    return { round: { ...round, nodes, forks: [] }, layout: layout.slice(0, nodes.length + 1) };
+  }
+
+  function of(state, plot, start) {
+    const pick = (wanted) => Math.max(0, state.rounds.findIndex(wanted));
+    const jumps = state.rounds.map((round) => (round.decision === "accepted" && round.forks.length > 1 ? round.committed.length : 0));
+    const jump = Math.max(0, jumps.indexOf(Math.max(...jumps)));
+    const fell = pick((round) => round.decision === "fallback" && round.forks.length > 1 && round.forks.some((fork) => fork.score > 0.05));
+    const rounds = { jump: state.rounds[jump], fell: state.rounds[fell] };
+    const layouts = { jump: state.layouts[jump], fell: state.layouts[fell] };
+    const metrics = state.finished ? state.finished.metrics : {};
+
+    const tree = (name, judged) => (box) => plot(box, judged ? { round: rounds[name], layout: layouts[name] } : unjudged(rounds[name], layouts[name]));
+    const asking = (name) => (box) => {
+      const show = tree(name, false)(box);
+      Question.mount(box, rounds[name], () => show({ round: rounds[name], layout: layouts[name] }));
+    };
+    // Text up to a round, its end only: what the model had in front of it.
+    const before = (name) => {
+      const text = state.rounds.slice(0, rounds[name].index).map((round) => round.text).join("");
+      const end = Array.from(text || state.started.prompt).slice(-90).join("");
+      return el("p", { class: "sp-lesson-text" }, `…${end}`, el("i", { class: "sp-caret", "aria-hidden": "true" }));
+    };
+
+    return [
+      { title: TEXT.learn_1, lines: [TEXT.learn_1_a, TEXT.learn_1_b], draw: (box) => box.append(before("jump")) },
+      { title: TEXT.learn_2, lines: [Format.fill(TEXT.learn_2_a, { k: rounds.jump.k, m: rounds.jump.m }), TEXT.learn_2_b], draw: (box) => { box.append(before("jump")); tree("jump", false)(box); } },
+      { title: TEXT.learn_3, lines: [TEXT.learn_3_a], draw: asking("jump") },
+      { title: TEXT.learn_4, lines: [Format.fill(TEXT.learn_4_a, { n: rounds.jump.committed.length }), TEXT.learn_4_b], draw: tree("jump", true) },
+      { title: TEXT.learn_5, lines: [TEXT.learn_5_a], draw: (box) => { box.append(before("fell")); asking("fell")(box); } },
+      { title: TEXT.learn_6, lines: [TEXT.learn_6_a, TEXT.learn_6_b], draw: (box) => Arithmetic.mount(box, start) },
+      { title: TEXT.learn_7, lines: [TEXT.learn_7_a, TEXT.learn_7_b, TEXT.learn_7_c], draw: (box) => tauLesson(box, rounds.fell, layouts.fell, plot) },
+      {
+        title: TEXT.learn_8,
+        lines: [Format.fill(Format.exists(metrics.speedup) ? TEXT.learn_8_a : TEXT.learn_8_none, {
+          tokens: state.finished ? state.finished.token_ids.length : 0, rounds: state.rounds.length, per: Format.number(metrics.tokens_per_round, 2),
+          x: Format.number(metrics.speedup, 2), need: Format.number(metrics.break_even, 2),
+        }), TEXT.learn_8_b],
+        draw: (box) => box.append(el("h3", {}, TEXT.how_title), Measured.card(Measured.ofRun(state.started, state.finished))),
+      },
+    ];
+  }
+
+  // Drag the line across one fallback round: which first tokens would have passed?
+  function tauLesson(box, round, layout, plot) {
+    const show = plot(box, { round, layout });
+    const input = el("input", { type: "range", min: "0", max: "1", step: "0.01", value: String(round.tau), class: "sp-range" });
+    const shown = el("output", {}, round.tau.toFixed(2));
+    const words = el("p", { class: "sp-lesson-result", role: "status" });
+    box.append(el("label", { class: "sp-field is-range" }, el("span", { class: "sp-name" }, TEXT.knob_tau), input, shown), words);
+    const draw = () => {
+      const tau = Number(input.value);
+      Format.write(shown, tau.toFixed(2));
+      const passing = round.forks.filter((fork) => fork.score !== null && fork.score >= tau).length;
+      Format.write(words, Format.fill(passing ? TEXT.tau_passes : TEXT.tau_none, { n: passing, tau: tau.toFixed(2) }));
+      show({ round: { ...round, tau }, layout });
+    };
+    input.addEventListener("input", draw);
+    draw();
+  }
+  return { of };
+})();

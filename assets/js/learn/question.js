@@ -1,0 +1,30 @@
+// Predict before the answer: one choice a fork and one for "none", then what really happened.
+const Question = (() => {
+  const { el } = Format;
+
+  function words(round, fork) {
+    const at = new Map(round.nodes.map((node) => [node.id, node]));
+    return fork.nodes.map((id) => at.get(id).text).join("");
+  }
+
+  function mount(parent, round, reveal) {
+    const right = round.decision === "accepted" ? round.chosen : -1;
+    const name = `spork-guess-${round.index}`;
+    const option = (value, label) => {
+      const input = el("input", { type: "radio", name, value: String(value) });
+      input.addEventListener("change", () => { check.disabled = false; });
+      return el("label", { class: "sp-guess" }, input, el("span", {}, label));
+    };
+    const check = el("button", { type: "button", class: "sp-button is-main", disabled: true }, TEXT.guess_check);
+    const answer = el("p", { class: "sp-lesson-result", role: "status" });
+    const forks = round.forks.map((fork, i) => option(i, Format.fill(TEXT.guess_fork, { n: i + 1, text: Format.short(words(round, fork), 34) })));
+    parent.append(el("fieldset", { class: "sp-guesses" }, el("legend", {}, TEXT.guess_legend), ...forks, option(-1, TEXT.guess_none)), check, answer);
+    check.addEventListener("click", () => {
+      const guess = Number(parent.querySelector(`input[name="${name}"]:checked`).value);
+      const verdict = guess === right ? TEXT.guess_right : right < 0 ? TEXT.guess_was_none : Format.fill(TEXT.guess_was, { n: right + 1 });
+      Format.write(answer, `${verdict} ${RunNotes.reason(round)}`);
+      reveal();
+    });
+  }
+  return { mount, words };
+})();

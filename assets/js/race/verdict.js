@@ -1,0 +1,75 @@
+// Who was faster, by how much, whether the texts are the same, and how it was measured.
+const Verdict = (() => {
+  const { el } = Format;
+
+  function sentence(figures) {
+    if (!Format.exists(figures.speedup)) return TEXT.race_no_figure;
+    const x = figures.speedup.toFixed(2);
+    return Format.fill(figures.speedup < 1 ? TEXT.race_slower : TEXT.race_faster, { x });
+  }
+
+  function parity(result) {
+    if (!result) return TEXT.none;
+    if (result.identical) return TEXT.parity_yes;
+    const gap = Format.exists(result.logit_gap) ? ` ${Format.fill(TEXT.parity_gap, { gap: result.logit_gap.toPrecision(2) })}` : "";
+    return Format.fill(TEXT.parity_no, { n: result.first_difference }) + gap;
+  }
+
+  function how(race) {
+    const { started, finished } = race.spork[0];
+    const rates = race.greedy.map((run) => Format.number(run.finished.metrics.tokens_per_s, 1)).join(TEXT.and);
+    return [
+      Format.fill(TEXT.how_order, { n: finished.token_ids.length }),
+      Format.fill(TEXT.how_spread, { rates }),
+      Measured.machine(started),
+      TEXT.how_clock,
+    ];
+  }
+
+  function card(race) {
+    const { started, finished } = race.spork[0], figures = finished.metrics;
+    const config = started.config;
+    const named = (value) => `${Format.number(value, 1)} ${TEXT.rate}`;
+    return {
+      name: "spork-race",
+      node: Card.build({
+        headline: sentence(figures), subline: [started.model, started.machine, started.dtype].join(" · "), prompt: started.prompt,
+        bars: [
+          { name: TEXT.greedy, value: figures.greedy_tokens_per_s, words: named(figures.greedy_tokens_per_s), kind: "greedy" },
+          { name: "SPORK", value: figures.tokens_per_s, words: named(figures.tokens_per_s), kind: "spork" },
+        ],
+        figures: [
+          { name: TEXT.per_round, value: Format.number(figures.tokens_per_round, 2) }, { name: TEXT.acceptance, value: Format.percent(figures.acceptance_rate) },
+          { name: "K · M · tau", value: `${config.k} · ${config.m} · ${config.tau.toFixed(2)}` }, { name: TEXT.card_text, value: figures.parity && figures.parity.identical ? TEXT.card_same : TEXT.card_differs },
+        ],
+        foot: `${config.proposer} + ${config.verifier} · ${TEXT.card_foot}`,
+      }),
+    };
+  }
+
+  function mount(parent, open) {
+    const words = el("p", { class: "sp-verdict" }), same = el("p", { class: "sp-parity" });
+    const list = Measured.card([]);
+    const show = el("button", { type: "button", class: "sp-button" }, TEXT.race_open);
+    show.addEventListener("click", open);
+    let race = null;
+    const box = el("section", { class: "sp-panel is-verdict", "aria-label": TEXT.verdict_title, hidden: true },
+      words, same, el("div", { class: "sp-verdict-tools" }, show, Save.buttons(TEXT.save_card, () => race && card(race))),
+      el("details", { class: "sp-table" }, el("summary", {}, TEXT.how_title), list));
+    parent.append(box);
+    return {
+      show(finished) {
+        race = finished;
+        box.hidden = !race;
+        if (!race) return;
+        const figures = race.spork[0].finished.metrics;
+        Format.write(words, sentence(figures));
+        words.classList.toggle("is-slower", figures.speedup < 1);
+        Format.write(same, parity(figures.parity));
+        same.classList.toggle("is-different", Boolean(figures.parity && !figures.parity.identical));
+        list.replaceChildren(...how(race).map((line) => el("li", {}, line)));
+      },
+    };
+  }
+  return { mount, sentence };
+})();

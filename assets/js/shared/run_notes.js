@@ -1,0 +1,28 @@
+// Plain words on what a choice of proposer, verifier and tau means for the text and its cost.
+const RunNotes = (() => {
+  // `praise` also says when nothing is lost.
+  function of(config, praise) {
+    if (!FACTS.verifiers) return [];
+    const verifier = Object.hasOwn(FACTS.verifiers, config.verifier) ? FACTS.verifiers[config.verifier] : null;
+    const lossless = verifier && verifier.lossless && config.tau >= 1;
+    const lines = [];
+    if (config.proposer === "full-model") lines.push(["warn", TEXT.note_full_model]);
+    if (verifier && !verifier.lossless) lines.push(["warn", Format.fill(TEXT.note_verifier, { verifier: config.verifier })]);
+    else if (verifier && config.tau < 1) lines.push(["warn", TEXT.note_tau]);
+    if (lossless && praise) lines.push(["good", TEXT.note_lossless]);
+    return lines.map(([kind, words]) => Format.el("p", { class: `sp-callout is-${kind}` }, words));
+  }
+  // Why a round ended as it did. The engine's own line is English; other languages say it from the data.
+  function reason(round) {
+    if (!TEXT.reason_accepted) return round.reason;
+    if (round.decision === "fallback") return round.forks.length ? Format.fill(TEXT.reason_fallback, { tau: round.tau.toFixed(2) }) : TEXT.reason_nothing;
+    const fork = round.forks[round.chosen];
+    const drafted = round.statuses.filter((status) => status === "accepted").length;
+    return Format.fill(TEXT.reason_accepted, { n: round.chosen + 1, tokens: drafted, of: fork ? fork.nodes.length : drafted, tau: round.tau.toFixed(2) });
+  }
+
+  // On what a run was made, in one line; and its K, M and tau.
+  const machine = (started) => [started.model, started.machine, started.dtype].filter(Boolean).join(" · ");
+  const shape = (config) => `${config.k} · ${config.m} · ${Number(config.tau).toFixed(2)}`;
+  return { of, reason, machine, shape };
+})();

@@ -1,0 +1,1 @@
+from .english import LABELS, MESSAGES, VIEW
