@@ -36,17 +36,17 @@ class Endpoints:
     def page_run(self, request: gr.Request, prompt: str, model: str, *knobs: Any) -> Iterator[str]:
         """One run, for the live view."""
         run = secrets.token_urlsafe(12)
-        return self._frames(run, self._runs.live(run, prompt, model, is_local(request), **_values(knobs)), batch_frame, request)
+        yield from self._frames(run, self._runs.live(run, prompt, model, is_local(request), **_values(knobs)), batch_frame, request)
 
     def page_race(self, request: gr.Request, prompt: str, model: str, *knobs: Any) -> Iterator[str]:
         """Greedy, SPORK, greedy: for the race view."""
         run = secrets.token_urlsafe(12)
-        return self._frames(run, self._runs.race(run, prompt, model, is_local(request), **_values(knobs)), race_frame, request)
+        yield from self._frames(run, self._runs.race(run, prompt, model, is_local(request), **_values(knobs)), race_frame, request)
 
     def page_sweep(self, request: gr.Request, form: str, model: str, *knobs: Any) -> Iterator[str]:
         """K x M x tau on the visitor's prompts: for the tune view. `form` is JSON text."""
         run = secrets.token_urlsafe(12)
-        return self._frames(run, self._runs.sweep(run, _json(form), model, is_local(request), **_values(knobs)), sweep_frame, request)
+        yield from self._frames(run, self._runs.sweep(run, _json(form), model, is_local(request), **_values(knobs)), sweep_frame, request)
 
     def _frames(self, run: str, batches: Iterator[Batch], frame: Callable[[str, Batch], str], request: gr.Request) -> Iterator[str]:
         try:

@@ -196,6 +196,7 @@ VIEW: dict[str, str] = {
     "other_language_code": "zh",
     "other_language_label": "把页面换成中文",
     "badge_raced": "from a race",
+    "raced": "SPORK's run of a race. Press Play to watch it round by round.",
     "failed_start": "That did not start; the message says why.",
     "greedy": "greedy",
     "and": " and ",
@@ -331,7 +332,7 @@ VIEW: dict[str, str] = {
     "sum_pair_cheap": "1 × pass + the draft, at most {tokens} × token",
     "sum_words": "With K = {k} and M = {m}, a tree holds up to {nodes} tokens. Drafting it with the model itself takes {passes} passes one after "
     "another; with a cheap draft one pass checks it all and can win up to {tokens} tokens. Counted, not measured.",
-    "tau_passes": "At tau {tau}, {n} first token(s) would pass, and the round would be accepted.",
+    "tau_passes": "At tau {tau} so many first tokens pass: {n}. The round would be accepted.",
     "tau_none": "At tau {tau} none passes: the round falls back to the model's own token.",
     # A round's reason, where the engine's own English line is not shown
     "reason_accepted": "",
