@@ -18,6 +18,9 @@ from .tree import ROOT, ForkTree
 from .verifiers import VERIFIERS
 from .verifiers.base import Verdict
 
+#: Stands for the score of what was never scored: it reaches no tau.
+NO_SCORE = -1.0
+
 #: Stands for the model's own token where the trace does not tell it: no drafted token carried it.
 UNKNOWN = -1
 
@@ -40,7 +43,8 @@ class Step:
 def decisions(trace: Sequence[RunStarted | Round | RunFinished]) -> list[list[Step]]:
     """For every round of a trace, its decisions by rising tau.
 
-    Raises TraceError for a trace of a sampled run, or of a verifier this SPORK does not know.
+    Raises TraceError for a trace of a sampled run, of a verifier this SPORK does not know, or of
+    rounds no engine made.
     """
     started, *rest = trace
     if started.config.get("temperature", 0) > 0:
@@ -54,7 +58,7 @@ def decisions(trace: Sequence[RunStarted | Round | RunFinished]) -> list[list[St
 def _steps(round_: Round, by_token: bool, gives_bonus: bool) -> list[Step]:
     tree, verdict = _rebuilt(round_, by_token)
     scores = verdict.node_scores[1:] if by_token else verdict.fork_scores
-    bounds = sorted({min(1.0, s) for s in scores if s is not None and s > 0} | {1.0})
+    bounds = sorted({min(1.0, s) for s in scores if s > 0} | {1.0})
     steps: list[Step] = []
     for upto in bounds:
         choice = select(tree, verdict, upto, lambda token: "")
@@ -82,16 +86,21 @@ def _as_recorded(round_: Round, path: Sequence[int]) -> bool:
 def _rebuilt(round_: Round, by_token: bool) -> tuple[ForkTree, Verdict]:
     """The tree and the verdict that `select` saw."""
     tree = ForkTree.rooted(round_.root_id)
-    for node in _drafted(round_):
-        tree.add(node.parent, node.token_id, node.draft_p)
-    scores = [None, *(node.score for node in round_.nodes[: len(tree) - 1])]
+    drafted = _drafted(round_)
+    for number, node in enumerate(drafted, start=1):
+        if node.id != number or tree.add(node.parent, node.token_id, node.draft_p) != number:
+            raise TraceError(f"round {round_.index} cannot be judged: its tree is not one the engine makes")
+    if len(tree.children(ROOT)) != len(round_.forks):
+        raise TraceError(f"round {round_.index} cannot be judged: it has {len(round_.forks)} forks for {len(tree.children(ROOT))} first tokens")
+    scores = [None, *(NO_SCORE if node.score is None else node.score for node in drafted)]
     own = {node: UNKNOWN for node in range(len(tree))}
     if by_token:
         # Greedily the model's own token is its favourite, so it and no other scores 1.
         for node in range(1, len(tree)):
-            if scores[node] is not None and scores[node] >= 1:
+            if scores[node] >= 1:
                 own[tree.parents[node]] = tree.tokens[node]
-    return tree, Verdict(scores, [fork.score for fork in round_.forks], own, by_token)
+    forks = [NO_SCORE if fork.score is None else fork.score for fork in round_.forks]
+    return tree, Verdict(scores, forks, own, by_token)
 
 
 def _drafted(round_: Round) -> list:

@@ -42,12 +42,12 @@ def page_pace(device: str, local: bool, cores: int | None = None) -> Pace:
 
     `local`: the browser runs on this machine, as on a laptop in a class room. Then on a CPU with
     few cores every millisecond it draws stops a thread the forward pass waits for. For a visitor
-    from elsewhere only the sending costs.
+    from elsewhere only the sending costs, and a GPU does not wait for the page.
     """
     cores = cores or os.cpu_count() or 1
     if device.startswith("cpu") and cores <= 4:
-        return Pace(hz=1.0, duty=0.015) if local else Pace(hz=4.0, duty=0.10)
-    return Pace(hz=12.0, duty=0.10)
+        return Pace(hz=1.0, duty=0.015) if local else Pace(hz=4.0, duty=0.50)
+    return Pace(hz=20.0, duty=0.75)
 
 
 @dataclass

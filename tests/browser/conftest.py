@@ -143,7 +143,7 @@ class Visit:
 
     @property
     def status(self) -> str:
-        return self.text(".sp-status")
+        return self.text(".spork-view .sp-status")
 
     @property
     def round_title(self) -> str:

@@ -9,7 +9,7 @@ from .conftest import NEW_TOKENS
 def test_it_opens_on_a_recorded_run(visit):
     assert "recorded" in visit.text(".sp-badge")
     assert re.match(r"Round \d+ of \d+", visit.round_title)
-    assert visit.page.locator(".sp-token").count() > 20
+    assert visit.page.locator(".spork-view .sp-token").count() > 20
     assert "smollm2-135m" in visit.text(".sp-model")
 
 
@@ -19,11 +19,11 @@ def test_generate_streams_a_run_to_its_end(visit):
     assert visit.text(".sp-badge").split() == ["●", "live"]
     visit.wait_idle()
     assert "reached the number of new tokens" in visit.status or "ended its answer" in visit.status
-    pieces = visit.page.locator(".sp-token").all_inner_texts()
+    pieces = visit.page.locator(".spork-view .sp-token").all_inner_texts()
     assert 0 < len(pieces) <= NEW_TOKENS
     rounds = int(visit.slider.get_attribute("aria-valuemax"))
     assert visit.round_title == f"Round {rounds} of {rounds}"
-    assert re.search(r"\d+ tokens in \d+ rounds", visit.page.locator(".sp-said").text_content())
+    assert re.search(r"\d+ tokens in \d+ rounds", visit.page.locator(".spork-view .sp-said").text_content())
     rate = visit.page.get_by_role("meter", name="tokens/s")
     assert float(rate.get_attribute("aria-valuenow")) > 0
     assert visit.page.locator(".sp-plot .scatterlayer .points path").count() >= 2

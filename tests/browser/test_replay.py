@@ -28,7 +28,7 @@ def test_the_strip_is_a_slider(visit):
     assert at(visit) == 2
     assert visit.round_title == f"Round 2 of {last}"
     assert "Round 2 of" in visit.slider.get_attribute("aria-valuetext")
-    assert visit.page.locator(".sp-said").text_content().startswith("Round 2")
+    assert visit.page.locator(".spork-view .sp-said").text_content().startswith("Round 2")
     visit.page.keyboard.press("End")
     assert at(visit) == last
 
@@ -78,11 +78,11 @@ def test_gauges_show_the_figures_recorded_at_the_round(visit, tmp_path):
 
 def test_a_token_shows_its_round_and_a_node_its_numbers(visit, tmp_path):
     visit.upload(write(tmp_path / "run.jsonl", [started(), round_(0, " alpha", " gamma"), round_(1, " beta"), finished(2)]))
-    visit.page.locator(".sp-token", has_text="beta").click()
+    visit.page.locator(".spork-view .sp-token", has_text="beta").click()
     assert visit.round_title == "Round 2 of 2"
-    visit.page.locator(".sp-token", has_text="alpha").hover()
+    visit.page.locator(".spork-view .sp-token", has_text="alpha").hover()
     visit.page.wait_for_function("document.querySelector('.sp-panel.is-tree h2').textContent.startsWith('Round 1')")
-    visit.page.locator(".sp-token", has_text="alpha").click()
+    visit.page.locator(".spork-view .sp-token", has_text="alpha").click()
     visit.page.get_by_role("group", name="Fork tree").focus()
     visit.page.keyboard.press("ArrowRight")
     assert visit.text(".sp-node-token") == "␣alpha"
@@ -164,7 +164,7 @@ def test_a_saved_trace_is_the_run_as_it_came(visit, tmp_path):
 def test_a_trace_without_rounds_or_end_is_shown(visit, tmp_path):
     visit.upload(write(tmp_path / "cut.jsonl", [started()]))
     visit.page.wait_for_function("document.querySelector('.sp-badge').innerText.includes('loaded')")
-    assert visit.page.locator(".sp-token").count() == 0
+    assert visit.page.locator(".spork-view .sp-token").count() == 0
     lonely = round_(0)
     lonely.nodes, lonely.forks, lonely.chosen, lonely.decision = [node(1, 0, 1, " a", "fallback")], [], None, "fallback"
     visit.upload(write(tmp_path / "lonely.jsonl", [started(), lonely]))

@@ -72,3 +72,11 @@ def test_steps_cover_every_tau_once(engine):
 def test_a_sampled_run_is_refused(engine):
     with pytest.raises(TraceError, match="greedy"):
         decisions(run(engine, 1.0, temperature=1.0))
+
+
+def test_rounds_no_engine_made_are_refused(engine):
+    trace = run(engine, 1.0)
+    round_ = next(event for event in trace if isinstance(event, Round) and len(event.forks) > 1)
+    round_.forks.pop()
+    with pytest.raises(TraceError, match="cannot be judged"):
+        decisions(trace)

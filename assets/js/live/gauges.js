@@ -22,7 +22,7 @@ const Gauges = (() => {
     });
     const parity = el("p", { class: "sp-parity", hidden: true });
     const how = Measured.card([]);
-    const measured = el("details", { class: "sp-table" }, el("summary", {}, TEXT.how_title), how);
+    const measured = el("details", { class: "sp-more" }, el("summary", {}, TEXT.how_title), how);
     let measuredOf = null;
     const even = el("p", { class: "sp-note" });
     parent.append(

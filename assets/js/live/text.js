@@ -1,20 +1,26 @@
-// The generated text: one span a token, marked by how it came, appended and never rebuilt.
+// The generated text: one span a token, marked by how it came, appended and never rebuilt. Every
+// line is a block of its own, so that a new token moves the last line only, however long the text.
 const TextPanel = (() => {
   function mount(parent, actions) {
     const flow = Format.el("div", { class: "sp-flow", tabindex: "0", role: "group", "aria-label": TEXT.text_help });
     const stick = Format.el("div", { class: "sp-flow-stick", tabindex: "-1" }, flow);
     const prompt = Format.el("p", { class: "sp-flow-prompt" });
     parent.append(prompt, stick);
-    let spans = [], faded = -1, marked = -1;
+    let spans = [], faded = -1, marked = -1, line = null;
 
     function append(rounds, from) {
       const fresh = document.createDocumentFragment();
+      let open = line || fresh.appendChild(Format.el("div"));
       for (let i = from; i < rounds.length; i++) {
         const round = rounds[i];
         spans.push(round.pieces.map((piece, j) => token(piece, round.statuses[j], i)).filter(Boolean));
-        fresh.append(...spans[i]);
+        for (const span of spans[i]) {
+          open.append(span);
+          if (span.textContent.endsWith("\n")) open = fresh.appendChild(Format.el("div"));
+        }
       }
       flow.append(fresh);
+      line = open;
     }
 
     // A token that only begins a character has no text of its own yet, and no mark.
@@ -81,6 +87,7 @@ const TextPanel = (() => {
       update(state, fresh) {
         if (fresh) {
           flow.replaceChildren();
+          line = null;
           spans = [];
           faded = -1;
           marked = -1;

@@ -1,6 +1,6 @@
 // The wall clock both lanes share: play, and a slider to drag. It shows recorded times.
 const Clock = (() => {
-  const SPEEDS = [0.25, 0.5, 1];
+  const SPEEDS = [0.1, 0.5, 1, 4];
   const TICK_MS = 50;
 
   function mount(parent, show) {

@@ -55,7 +55,7 @@ const Verdict = (() => {
     let race = null;
     const box = el("section", { class: "sp-panel is-verdict", "aria-label": TEXT.verdict_title, hidden: true },
       words, same, el("div", { class: "sp-verdict-tools" }, show, Save.buttons(TEXT.save_card, () => race && card(race))),
-      el("details", { class: "sp-table" }, el("summary", {}, TEXT.how_title), list));
+      el("details", { class: "sp-more" }, el("summary", {}, TEXT.how_title), list));
     parent.append(box);
     return {
       show(finished) {

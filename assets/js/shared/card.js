@@ -20,7 +20,7 @@ const Card = (() => {
     svg.append(node("rect", { width: WIDTH, height: HEIGHT, fill: PAPER }));
     svg.append(write(LEFT, 84, 30, "SPORK", { "font-weight": 800, "letter-spacing": 1 }));
     svg.append(write(WIDTH - LEFT, 84, 20, cut(subline, 70), { fill: MUTED, "text-anchor": "end" }));
-    svg.append(write(LEFT, 166, 54, cut(headline, 38), { "font-weight": 700 }));
+    svg.append(write(LEFT, 166, 46, cut(headline, 42), { "font-weight": 700 }));
     svg.append(write(LEFT, 212, 22, `“${cut(prompt, 92)}”`, { fill: MUTED }));
     const top = Math.max(...bars.map((bar) => bar.value || 0)) || 1;
     bars.forEach((bar, i) => {

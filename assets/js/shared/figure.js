@@ -3,7 +3,7 @@
 //
 // Wide: depth runs left to right and lanes run down. Narrow: depth runs down and lanes across.
 const Figure = (() => {
-  const LANE_PX = 60, TOP_PX = 36, STEP_PX = 60, NARROW_BARS_PX = 96;
+  const LANE_PX = 60, CLOSE_LANE_PX = 34, FULL_PX = 400, TOP_PX = 36, STEP_PX = 60, NARROW_BARS_PX = 96;
   const SYMBOL = { pending: "circle", accepted: "circle", rejected: "circle-open", bonus: "triangle-up", fallback: "diamond", root: "square" };
   const SIZE = { pending: 16, accepted: 19, rejected: 14, bonus: 19, fallback: 19, root: 17 };
   const EDGE = {
@@ -20,8 +20,11 @@ const Figure = (() => {
     };
   }
 
+  // Few lanes stand far apart, as a room can read them; many stand close, so that a tree stays on the screen.
+  const lanePx = (lanes) => Math.max(CLOSE_LANE_PX, Math.min(LANE_PX, FULL_PX / lanes));
+
   function height(lanes, depth, narrow) {
-    return narrow ? TOP_PX + NARROW_BARS_PX + (depth + 1) * STEP_PX : TOP_PX + Math.max(3, lanes) * LANE_PX + 16;
+    return narrow ? TOP_PX + NARROW_BARS_PX + (depth + 1) * STEP_PX : TOP_PX + Math.max(3, lanes) * lanePx(lanes) + 16;
   }
 
   // From parent to child: level at both ends, so that no edge crosses a label above a node.
@@ -64,6 +67,7 @@ const Figure = (() => {
     const all = [{ status: "root", text: round.root_text }, ...round.nodes];
     const keep = all.map((node, i) => i).filter((i) => layout[i]);
     const label = (node) => {
+      if (node.status === "rejected" && room.losers === 0) return "";
       const text = Format.plotly(Format.short(node.text, node.status === "root" ? room.root : room.chars));
       return node.status === "rejected" ? text : `<b>${text}</b>`;
     };
@@ -112,11 +116,12 @@ const Figure = (() => {
   function build(round, layout, view) {
     const { lanes, depth: own } = spots(layout);
     const depth = Math.max(own, view.columns || 0);
-    const tall = height(view.lanes || lanes, depth, view.narrow);
+    const rows = Math.max(view.lanes || 0, lanes);
+    const tall = height(rows, depth, view.narrow);
     const column = view.narrow ? view.width / (lanes + 0.4) : (view.width * 0.76) / (depth + 1.3);
     const room = view.narrow
       ? narrowRoom(column)
-      : { font: 18, chars: Math.max(4, Math.min(14, Math.floor((column * 0.92) / 10.6))), root: Math.max(4, Math.min(10, Math.floor((column * 0.66) / 11))) };
+      : { font: lanePx(rows) < 48 ? 15 : 18, chars: Math.max(4, Math.min(14, Math.floor((column * 0.92) / 10.6))), root: Math.max(4, Math.min(10, Math.floor((column * 0.66) / 11))) };
     return {
       data: [...edges(round, layout, view), bars(round, layout, view), nodes(round, layout, view, room), ring(view)],
       layout: view.narrow ? narrowLayout(round, view, lanes, depth, tall) : wideLayout(round, view, lanes, depth, tall),
@@ -125,7 +130,9 @@ const Figure = (() => {
 
   function narrowRoom(column) {
     const font = column < 70 ? 12 : 13;
-    return { font, chars: Math.max(2, Math.floor((column - 26) / (font * 0.6))), root: 12 };
+    const chars = Math.max(2, Math.floor((column - 26) / (font * 0.6)));
+    // Side by side on a phone losers have no room for words; pointing at one still tells.
+    return { font, chars: column < 44 ? 6 : chars, losers: column < 44 ? 0 : chars, root: 12 };
   }
 
   function base(round, view, tall) {

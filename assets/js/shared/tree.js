@@ -28,6 +28,8 @@ const Tree = (() => {
       if (nothing || plotly === null) return false;
       if (!colours) palette();
       if (!width) width = box.clientWidth;
+      // Room once taken is kept for the run, so that the page below does not move from round to round.
+      lanes = Math.max(lanes, Figure.spots(layout).lanes);
       const view = { width, narrow: width < NARROW_PX, lanes, columns, colours, font: colours.font };
       const figure = Figure.build(round, layout, view);
       plotly.react(plot, figure.data, figure.layout, OPTIONS);

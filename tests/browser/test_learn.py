@@ -1,0 +1,60 @@
+"""The tour, by keyboard and with no model asked."""
+
+
+def test_the_whole_tour_by_keyboard(new_visit):
+    visit = new_visit().open("#learn")
+    page = visit.page
+    assert not page.locator("#spork-prompt").is_visible() and not page.locator("#spork-knobs").is_visible()
+    titles = []
+    for n in range(1, 9):
+        assert visit.text(".sp-lesson-count") == f"{n} of 8"
+        titles.append(visit.text(".sp-lesson h2"))
+        if n in (3, 5):
+            page.get_by_role("radio").last.focus()
+            page.keyboard.press("Space")
+            page.get_by_role("button", name="Check").press("Enter")
+            answer = visit.text(".sp-lesson-result")
+            assert answer.startswith("Right.") == (n == 5), answer
+        if n in (2, 3, 4, 5, 7):
+            page.wait_for_selector(".sp-lesson .sp-plot .main-svg")
+        if n < 8:
+            page.get_by_role("button", name="Next").press("Enter")
+            assert page.evaluate("document.activeElement.id") == "sp-lesson-title"
+    assert len(set(titles)) == 8
+    assert page.get_by_role("button", name="Next").is_disabled()
+    assert "How this was measured" in visit.text(".sp-lesson")
+
+
+def test_nothing_is_given_away_before_the_answer(new_visit):
+    visit = new_visit().open("#learn")
+    page = visit.page
+    page.get_by_role("button", name="3. ").click()
+    page.wait_for_selector(".sp-lesson .sp-plot .main-svg")
+    drawn = page.locator(".sp-lesson .sp-plot").text_content()
+    assert "tau" not in drawn and "✓" not in drawn
+    assert page.get_by_role("button", name="Check").is_disabled()
+    page.get_by_role("radio").first.check()
+    page.get_by_role("button", name="Check").click()
+    page.wait_for_function("document.querySelector('.sp-lesson .sp-plot').textContent.includes('✓')")
+
+
+def test_the_arithmetic_follows_the_visitors_own_k_and_m(new_visit):
+    visit = new_visit().open("#learn")
+    page = visit.page
+    page.get_by_role("button", name="6. ").click()
+    page.get_by_role("slider", name="M, more tokens").focus()
+    page.keyboard.press("End")
+    assert "9 passes one after another" in visit.text(".sp-lesson-result")
+    page.get_by_role("slider", name="K, forks").focus()
+    page.keyboard.press("Home")
+    assert "up to 9 tokens" in visit.text(".sp-lesson-result")
+
+
+def test_tau_is_tried_on_the_round_that_fell_back(new_visit):
+    visit = new_visit().open("#learn")
+    page = visit.page
+    page.get_by_role("button", name="7. ").click()
+    assert "falls back" in visit.text(".sp-lesson-result")
+    page.get_by_role("slider", name="tau").focus()
+    page.keyboard.press("Home")
+    assert "would be accepted" in visit.text(".sp-lesson-result")

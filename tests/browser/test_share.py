@@ -1,0 +1,84 @@
+"""Links that carry the settings, pictures, tabs by keyboard, and the page in Chinese."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+
+def value(visit, name):
+    return visit.page.locator(f"#spork-{name} input[type=number]").input_value()
+
+
+def test_a_link_carries_prompt_settings_and_tab(new_visit):
+    visit = new_visit().open("?k=7&m=2&tau=0.85&proposer=lookup&prompt=Hello%20%3Cb%3E%20you&max_new_tokens=17#tune")
+    page = visit.page
+    page.wait_for_function("document.querySelector('#spork-k input[type=number]').value === '7'")
+    assert (value(visit, "m"), value(visit, "tau"), value(visit, "max-new-tokens")) == ("2", "0.85", "17")
+    assert page.get_by_label("Prompt").input_value() == "Hello <b> you"
+    assert page.get_by_role("tab", name="Tune").get_attribute("aria-selected") == "true"
+    page.get_by_role("button", name="Share link").click()
+    page.wait_for_function("location.search.includes('verifier=')")
+    shared = parse_qs(urlsplit(page.url).query)
+    assert shared["k"] == ["7"] and shared["proposer"] == ["lookup"] and shared["prompt"] == ["Hello <b> you"]
+    assert urlsplit(page.url).fragment == "tune"
+    second = new_visit().open(f"?{urlsplit(page.url).query}")
+    second.page.wait_for_function("document.querySelector('#spork-k input[type=number]').value === '7'")
+    assert second.page.get_by_label("Proposer").input_value() == "lookup"
+
+
+def test_what_a_link_may_not_say_is_left_out(new_visit):
+    bad = "?k=99&m=-1&tau=nan&proposer=__proto__&max_new_tokens=1e9&seed=1.5&verifier=%3Cscript%3E&temperature=&model=x"
+    visit = new_visit().open(bad)
+    visit.page.wait_for_timeout(1500)
+    assert (value(visit, "k"), value(visit, "m"), value(visit, "tau")) == ("4", "3", "1")
+    assert visit.page.get_by_label("Proposer").input_value() == "auto"
+    visit.generate("Say hello.")
+    visit.wait_live(1)
+    visit.wait_idle()
+
+
+@pytest.mark.parametrize("part", ["this tree", "these figures"])
+def test_pictures_are_saved(visit, tmp_path, part):
+    for kind, head in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with visit.page.expect_download() as download:
+            visit.page.get_by_role("button", name=f"Save {part} as {kind}").click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        assert path.suffix == f".{kind.lower()}" and path.read_bytes().startswith(head)
+
+
+def test_tabs_are_walked_with_the_arrow_keys(visit):
+    page = visit.page
+    page.get_by_role("tab", name="Live").focus()
+    for name in ("Race", "Tune", "Learn", "Live"):
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.innerText") == name
+        panel = page.get_by_role("tabpanel", name=name)
+        assert panel.is_visible() and page.get_by_role("tabpanel").count() == 1
+    assert page.get_by_role("tab", selected=True).count() == 1
+
+
+def test_a_chinese_browser_gets_a_chinese_page_and_may_switch(new_visit):
+    visit = new_visit(locale="zh-CN").open()
+    page = visit.page
+    assert page.get_by_role("button", name="生成").is_visible()
+    assert page.get_by_role("tab", name="赛跑").is_visible()
+    assert "分叉" in visit.text(".sp-reason") or "模型自己" in visit.text(".sp-reason")
+    assert page.evaluate("document.documentElement.lang").startswith("zh")
+    page.get_by_label("提示词").fill("   ")
+    page.get_by_role("button", name="生成").click()
+    page.get_by_text("提示词是空的").first.wait_for()
+    page.get_by_role("button", name="Switch the page to English").click()
+    page.get_by_role("button", name="Generate").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "en"
+    page.reload()
+    page.get_by_role("button", name="Generate").wait_for()
+
+
+def test_an_english_browser_may_switch_to_chinese_and_keeps_its_settings(new_visit):
+    visit = new_visit(locale="en-GB").open("?k=6#learn")
+    visit.page.get_by_role("button", name="把页面换成中文").click()
+    visit.page.get_by_role("tab", name="学习").wait_for()
+    assert "语言模型" in visit.text(".sp-lesson h2")
+    visit.page.get_by_role("tab", name="实时").click()
+    assert value(visit, "k") == "6"
