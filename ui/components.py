@@ -91,7 +91,7 @@ class Masthead(_Scripted):
     """Name, tabs, model line, badge, and switches. Its value is a ModelStatus as JSON.
 
     `controls` describes what a link may set: for each name its range or its choices. The
-    component's own event `share` asks for a link to the page as it stands.
+    component's own event `link` asks for a link to the page as it stands.
     """
 
     def __init__(self, controls: dict[str, Any]) -> None:

@@ -114,7 +114,7 @@ def build_page(settings: Settings, desk: ModelDesk | None = None) -> gr.Blocks:
         tune_view.apply(
             None, None, [knobs[name] for name in ("k", "m", "tau")], js="() => window.sporkApply", api_visibility="private"
         )
-        masthead.share(None, every, None, js="(...values) => { window.sporkShare(values); }", api_visibility="private")
+        masthead.link(None, every, None, js="(...values) => { window.sporkShare(values); }", api_visibility="private")
         demo.load(None, every, every, js="(...values) => window.sporkFromLink(values)", api_visibility="private")
         gr.api(generate_endpoint(runs), api_name="generate", concurrency_id=ENGINE_LINE, concurrency_limit=settings.max_runs)
     demo.queue(max_size=settings.max_queue + settings.max_runs)

@@ -110,13 +110,16 @@ class Visit:
         return url.startswith((self.url, "data:", "blob:"))
 
     def open(self, query: str = "") -> "Visit":
+        """`query` may carry settings, and after # the tab to open; Live is drawn when it is seen."""
         self.page.goto(f"{self.url}/{query}")
-        self.page.wait_for_selector(".sp-plot .main-svg")
+        tab = query.partition("#")[2] or "live"
+        ready = {"live": ".sp-plot .main-svg", "race": ".spork-race", "tune": ".spork-tune .sp-form", "learn": ".sp-lesson h2"}
+        self.page.wait_for_selector(ready[tab])
         return self
 
     def generate(self, prompt: str | None = None) -> None:
         if prompt is not None:
-            self.page.get_by_label("Prompt").fill(prompt)
+            self.page.get_by_label("Prompt", exact=True).fill(prompt)
         self.page.get_by_role("button", name="Generate").click()
 
     def stop(self) -> None:
@@ -137,6 +140,11 @@ class Visit:
         with self.page.expect_file_chooser() as chooser:
             self.page.get_by_role("button", name="Load trace").click()
         chooser.value.set_files(str(path))
+
+    def forgive_reload(self) -> None:
+        """Gradio itself reports the requests that a reload cuts off."""
+        own = ("AbortError", "BodyStreamBuffer", "Connection errored out")
+        self.errors[:] = [error for error in self.errors if not any(word in error for word in own)]
 
     def text(self, selector: str) -> str:
         return self.page.locator(selector).inner_text()

@@ -18,10 +18,10 @@ def test_the_whole_tour_by_keyboard(new_visit):
         if n in (2, 3, 4, 5, 7):
             page.wait_for_selector(".sp-lesson .sp-plot .main-svg")
         if n < 8:
-            page.get_by_role("button", name="Next").press("Enter")
+            page.get_by_role("button", name="Next", exact=True).press("Enter")
             assert page.evaluate("document.activeElement.id") == "sp-lesson-title"
     assert len(set(titles)) == 8
-    assert page.get_by_role("button", name="Next").is_disabled()
+    assert page.get_by_role("button", name="Next", exact=True).is_disabled()
     assert "How this was measured" in visit.text(".sp-lesson")
 
 

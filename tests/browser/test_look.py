@@ -72,7 +72,7 @@ def test_every_control_has_a_name_and_can_be_reached(visit):
     )
     assert nameless == []
     reached = set()
-    visit.page.get_by_label("Prompt").focus()
+    visit.page.get_by_label("Prompt", exact=True).focus()
     for _ in range(45):
         visit.page.keyboard.press("Tab")
         reached.add(

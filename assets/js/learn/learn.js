@@ -14,7 +14,7 @@ const Learn = (() => {
   const back = move("lesson_back", -1), next = move("lesson_next", 1);
   const dots = el("ol", { class: "sp-lesson-dots" });
   root.append(el("section", { class: "sp-panel sp-lesson", "aria-labelledby": title.id },
-    el("header", { class: "sp-lesson-head" }, count, title), lines, box, el("footer", { class: "sp-lesson-foot" }, back, dots, next)));
+    el("header", { class: "sp-lesson-head" }, count, title), lines, box, el("div", { class: "sp-lesson-foot" }, back, dots, next)));
   let at = 0, chapters = [], library = null, trees = [];
 
   // Put a tree into a box; the function it returns draws another round in its place.

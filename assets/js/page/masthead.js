@@ -67,12 +67,12 @@ const Masthead = (() => {
     after = (link) => {
       const url = new URL(link);
       url.searchParams.set("lang", TEXT.other_language_code);
-      location.href = url.href;
-      if (url.hash) location.reload();
+      history.replaceState(null, "", url);
+      location.reload();
     };
-    trigger("share");
+    trigger("link");
   });
-  share.addEventListener("click", () => { after = copy; trigger("share"); });
+  share.addEventListener("click", () => { after = copy; trigger("link"); });
   window.sporkShare = (values) => after && after(Links.to(values));
 
   async function copy(link) {

@@ -28,6 +28,7 @@ const Tree = (() => {
       if (nothing || plotly === null) return false;
       if (!colours) palette();
       if (!width) width = box.clientWidth;
+      if (!width) return false;  // on a tab that is not open; seen again, it is measured and drawn
       // Room once taken is kept for the run, so that the page below does not move from round to round.
       lanes = Math.max(lanes, Figure.spots(layout).lanes);
       const view = { width, narrow: width < NARROW_PX, lanes, columns, colours, font: colours.font };
