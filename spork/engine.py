@@ -28,7 +28,7 @@ from .graphs import Rounds, can_play
 from .lens import find_lens
 from .models import LoadedModel
 from .parts import ModelParts
-from .prices import PriceList, measure
+from .prices import PriceList, level_ms, measure
 from .prompting import encode_prompt
 from .proposers import PROPOSERS, Proposer
 from .runner import ModelRunner
@@ -39,6 +39,8 @@ from .verifiers import VERIFIERS, Verifier
 #: What the reference rate is timed on when a model loads: short, plain, the same for every model.
 REFERENCE_PROMPT = "Tell me about the sea."
 REFERENCE_TOKENS = 32
+#: Tokens each proposer drafts its way through when it is timed.
+DRAFTED_TOKENS = 12
 
 
 class Engine:
@@ -64,6 +66,8 @@ class Engine:
         self.rounds = Rounds(self.runner, self.parts.head, loaded.end_tokens) if can_play(self.runner) else None
         #: What passes cost here, or None until a run needs to know.
         self.prices: PriceList | None = None
+        #: What a level of drafting costs here, by proposer, in milliseconds; filled by `warm_up`.
+        self.draft_ms: dict[str, float] = {}
         self._busy = threading.Lock()
 
     def use_head(self, head: DraftHead | None) -> None:
@@ -73,7 +77,7 @@ class Engine:
             self.rounds = Rounds(self.runner, head, self.loaded.end_tokens)
 
     def warm_up(self) -> None:
-        """Run once so that first-use costs are paid, then time greedy on a fixed prompt, and passes by size."""
+        """Run once so that first-use costs are paid, then time greedy on a fixed prompt, passes by size, and drafting."""
         greedy = replace(SporkConfig(), max_new_tokens=REFERENCE_TOKENS)
         ids = self.encode(REFERENCE_PROMPT, raw=False)
         for _ in range(2):
@@ -81,6 +85,18 @@ class Engine:
         rate = finished.metrics["tokens_per_s"]
         self.reference = {"tokens_per_s": rate, "paired": False} if rate else None
         self.prices = measure(self.runner)
+        self.draft_ms = {name: ms for name in PROPOSERS if (ms := self._time_drafting(name, ids)) is not None}
+
+    def _time_drafting(self, name: str, ids: Sequence[int]) -> float | None:
+        """Milliseconds a level of this proposer's drafts takes; None where it cannot run, or runs the model itself."""
+        config = replace(SporkConfig(), proposer=name, budget="full", max_new_tokens=DRAFTED_TOKENS)
+        try:
+            parts = self._parts_of_run(config)
+        except ConfigError:
+            return None
+        if parts[0].runs_model:
+            return None
+        return level_ms([event for event in self.run_parts(parts, ids, config) if isinstance(event, Round)])
 
     def check(self, prompt: str, config: SporkConfig, *, raw: bool = False) -> None:
         """Raise SporkError for anything that would stop `run` from starting. Runs no model."""
@@ -178,7 +194,7 @@ class Engine:
         largest = 1 + config.k * (config.m + 1)
         if self.prices is None or self.prices.rows[-1] < largest:
             self.prices = measure(self.runner, largest)
-        return Control(self.prices)
+        return Control(self.prices, self.draft_ms.get(proposer.name))
 
     def _started(
         self, ids: Sequence[int], config: SporkConfig, prompt: str, reference: dict[str, Any] | None

@@ -6,12 +6,15 @@ price: it differs by device, dtype and kernel, and no rule of thumb holds for al
 
 from __future__ import annotations
 
+import statistics
 import time
 from dataclasses import dataclass
+from typing import Sequence
 
 import torch
 
 from .clock import wait_for
+from .events import Round
 from .runner import ModelRunner
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -34,6 +37,12 @@ class PriceList:
         i = next((i for i, r in enumerate(self.rows) if r >= rows), len(self.rows) - 1)
         (r0, r1), (t0, t1) = self.rows[i - 1 : i + 1], self.pass_ms[i - 1 : i + 1]
         return t0 + (t1 - t0) * (rows - r0) / (r1 - r0)
+
+
+def level_ms(rounds: Sequence[Round]) -> float | None:
+    """The median time of a level of drafting over the rounds that drafted; None where none did."""
+    drafted = [(round_.ms["propose"], max(len(fork.nodes) for fork in round_.forks)) for round_ in rounds if round_.forks]
+    return statistics.median(ms / levels for ms, levels in drafted) if drafted else None
 
 
 @torch.inference_mode()

@@ -21,7 +21,8 @@ SCRIPT = b"""<script>(() => {
   let stored = null;
   try { stored = localStorage.getItem("spork-language"); } catch (error) { /* storage is switched off */ }
   const chosen = new URLSearchParams(location.search).get("lang") || stored;
-  if (chosen) Object.defineProperty(navigator, "language", { get: () => chosen });
+  const locale = chosen && (/^zh/i.test(chosen) ? "zh-CN" : "en");  // names gradio has tables of its own for
+  if (locale) Object.defineProperty(navigator, "language", { get: () => locale });
   window.sporkLanguage = /^zh/i.test(navigator.language) ? "zh" : "en";
   document.documentElement.lang = navigator.language;
   document.cookie = `spork_language=${window.sporkLanguage}; path=/; SameSite=Lax`;

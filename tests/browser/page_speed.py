@@ -2,8 +2,8 @@
 
 A recorded round of 64 nodes is replayed as an engine would make it, ROUNDS times at PER_SECOND,
 through the real server into a real Chromium. Printed: rounds received, redraws a second, latency
-from the moment a round was made to the end of the animation frame that drew it (same machine,
-same clock), whether any element of the tree was replaced, memory after a forced collection, and
+from the moment the server sent a round to the end of the animation frame that drew it, and from
+when it was made (same machine, same clock), whether any element of the tree was replaced, memory after a forced collection, and
 the rate the engine kept against the rate it keeps alone. The pace is the one for a GPU host, since
 on a few CPU cores of its own the page is told less often. Run it on a quiet machine.
 """
@@ -20,6 +20,7 @@ from typing import Any, Iterator
 
 from playwright.sync_api import sync_playwright
 
+import ui.endpoints
 import ui.live
 from spork.config import SporkConfig
 from spork.events import Fork, Node, Round, RunFinished, RunStarted
@@ -74,13 +75,14 @@ class Replay:
     def __init__(self, rounds: int, per_second: float):
         self.rounds, self.per_second = rounds, per_second
         self.made: list[float] = []
+        self.sent: list[float] = []
         self.seconds = 0.0
 
     def check(self, prompt: str, config: SporkConfig) -> None:
         pass
 
     def run(self, prompt: str, config: SporkConfig, *, cancel: threading.Event | None = None) -> Iterator[RunStarted | Round | RunFinished]:
-        self.made = []
+        self.made, self.sent = [], []
         yield replace(started(k=FORKS, m=DEPTH - 1), device="cuda")
         began = time.perf_counter()
         for index in range(self.rounds):
@@ -113,11 +115,25 @@ def watched(engine: Replay, page: Any) -> dict[str, Any]:
     return {
         "received": page.evaluate("+document.querySelector('.sp-strip').getAttribute('aria-valuemax')"),
         "redraws": len(during) / engine.seconds,
-        "latency": statistics.median(at - engine.made[seen - 1] for at, seen in during),
+        "latency": statistics.median(at - engine.sent[seen - 1] for at, seen in during),
+        "age": statistics.median(at - engine.made[seen - 1] for at, seen in during),
         "replaced": not page.evaluate("window.sameSvg()"),
         "memory": memory,
         "rate": engine.rounds / engine.seconds,
     }
+
+
+def note_sending(engine: Replay) -> None:
+    """Have `engine.sent[i]` tell when the frame with round i was handed to the server."""
+    frame = ui.endpoints.batch_frame
+
+    def noted(run: str, batch: Any) -> str:
+        made = frame(run, batch)
+        rounds = sum(isinstance(event, Round) for event in batch.events)
+        engine.sent += [time.time() * 1000] * rounds
+        return made
+
+    ui.endpoints.batch_frame = noted
 
 
 def heap(page: Any) -> float:
@@ -132,6 +148,7 @@ def heap(page: Any) -> float:
 def main(rounds: int = 2000, per_second: float = 200) -> None:
     engine = Replay(rounds, per_second)
     settings = Settings()
+    note_sending(engine)
     demo = build_page(settings, ModelDesk(settings, ("replay",), load=lambda *_: engine))
     _, url, _ = launch(demo, settings, prevent_thread_lock=True, quiet=True)
     with sync_playwright() as playwright:
@@ -149,7 +166,8 @@ def main(rounds: int = 2000, per_second: float = 200) -> None:
     print(f"64 nodes, {rounds} rounds asked for at {per_second:g}/s, pace {pace.hz:g} Hz, twice in one page:")
     for run in found:
         print(
-            f"  rounds received {run['received']}/{rounds}   redraws {run['redraws']:.1f}/s   median latency {run['latency']:.0f} ms   "
+            f"  rounds received {run['received']}/{rounds}   redraws {run['redraws']:.1f}/s   median latency {run['latency']:.0f} ms "
+            f"({run['age']:.0f} from when the round was made)   "
             f"elements replaced: {'yes' if run['replaced'] else 'no'}   script memory {run['memory'][0]:.1f} to {run['memory'][1]:.1f} MB"
         )
     print(f"  engine kept {statistics.mean(r['rate'] for r in found) / statistics.mean(rates):.3f} of its rate alone ({statistics.mean(rates):.0f} rounds/s)")

@@ -63,7 +63,7 @@ def test_tabs_are_walked_with_the_arrow_keys(visit):
 def test_a_chinese_browser_gets_a_chinese_page_and_may_switch(new_visit):
     visit = new_visit(locale="zh-CN").open()
     page = visit.page
-    assert page.get_by_role("button", name="生成").is_visible()
+    assert page.get_by_role("button", name="生成").is_visible() and "K · 每轮分叉数" in visit.text("#spork-knobs")
     assert page.get_by_role("tab", name="赛跑").is_visible()
     assert "分叉" in visit.text(".sp-reason") or "模型自己" in visit.text(".sp-reason")
     assert page.evaluate("document.documentElement.lang").startswith("zh")
@@ -83,6 +83,7 @@ def test_an_english_browser_may_switch_to_chinese_and_keeps_its_settings(new_vis
     visit.page.get_by_role("button", name="把页面换成中文").click()
     visit.page.get_by_role("tab", name="学习").wait_for()
     assert "语言模型" in visit.text(".sp-lesson h2")
+    assert visit.page.locator("#spork-generate").text_content().strip() == "生成" and visit.page.get_by_label("提示词", exact=True).count() == 1
     visit.forgive_reload()
     visit.page.get_by_role("tab", name="实时").click()
     assert value(visit, "k") == "6"

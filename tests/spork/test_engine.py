@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from spork.config import SporkConfig
+from spork.control import Control
 from spork.engine import Engine
 from spork.errors import ConfigError, SporkError
 from spork.events import Round, RunFinished, RunStarted, dumps
@@ -144,6 +145,17 @@ def test_the_reference_is_timed_and_marked_unpaired(engine):
         finished.metrics["tokens_per_s"] / started.reference["tokens_per_s"]
     )
     assert finished.metrics["speedup_paired"] is False
+
+
+def test_drafting_is_timed_at_load_for_every_proposer_that_does_not_run_the_model(engine, monkeypatch):
+    """And a controller starts from what was timed, not from nothing."""
+    engine.warm_up()
+    assert {"recycling", "lookup", "auto"} <= set(engine.draft_ms) <= set(PROPOSERS) - {"full-model"}
+    assert all(ms >= 0 for ms in engine.draft_ms.values())
+    given = {}
+    monkeypatch.setattr("spork.engine.Control", lambda prices, ms: given.update(ms=ms) or Control(prices, ms))
+    decode(engine, engine.encode(PROMPT, raw=True), proposer="recycling", max_new_tokens=4, budget="auto")
+    assert given["ms"] == engine.draft_ms["recycling"]
 
 
 def test_a_run_depends_on_nothing_that_ran_before_it(engine):

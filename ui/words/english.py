@@ -334,6 +334,17 @@ VIEW: dict[str, str] = {
     "another; with a cheap draft one pass checks it all and can win up to {tokens} tokens. Counted, not measured.",
     "tau_passes": "At tau {tau} so many first tokens pass: {n}. The round would be accepted.",
     "tau_none": "At tau {tau} none passes: the round falls back to the model's own token.",
+    # What proposers and verifiers are: the engine says it in English, so there is nothing to say here.
+    "part_full_model": "",
+    "part_recycling": "",
+    "part_lookup": "",
+    "part_early_exit": "",
+    "part_fork_head": "",
+    "part_draft_model": "",
+    "part_auto": "",
+    "part_exact": "",
+    "part_early_layers": "",
+    "part_first_token": "",
     # A round's reason, where the engine's own English line is not shown
     "reason_accepted": "",
     "reason_fallback": "",

@@ -10,7 +10,7 @@ const Notes = (() => {
       [config.verifier, (FACTS.verifiers[config.verifier] || {}).summary],
     ];
     const lines = parts.filter(([, words]) => words).map(([name, words]) =>
-      Format.el("p", { class: "sp-part" }, Format.el("b", {}, name), ` ${words}`));
+      Format.el("p", { class: "sp-part" }, Format.el("b", {}, name), ` ${RunNotes.part(name, words)}`));
     box.replaceChildren(...lines, ...RunNotes.of(config, true));
   }
   window.addEventListener("spork:knobs", (event) => show(event.detail));

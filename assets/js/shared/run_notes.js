@@ -24,5 +24,7 @@ const RunNotes = (() => {
   // On what a run was made, in one line; and its K, M and tau.
   const machine = (started) => [started.model, started.machine, started.dtype].filter(Boolean).join(" · ");
   const shape = (config) => `${config.k} · ${config.m} · ${Number(config.tau).toFixed(2)}`;
-  return { of, reason, machine, shape };
+  // What a proposer or verifier is, in the page's language; `summary` is the engine's own English.
+  const part = (name, summary) => TEXT[`part_${name.replace(/-/g, "_")}`] || summary;
+  return { part, of, reason, machine, shape };
 })();
