@@ -32,12 +32,15 @@ from ui.settings import Settings
 
 FORKS, DEPTH = 8, 8
 
-#: Every drawing, with the rounds that were there when it ended.
+#: Every drawing: when it was painted, and which round it shows.
 WATCH = """() => {
   const plot = document.querySelector('.sp-plot .main-svg');
   window.drawn = [];
-  const note = () => window.drawn.push([Date.now(), +document.querySelector('.sp-strip').getAttribute('aria-valuemax')]);
-  document.querySelector('.sp-plot').on('plotly_afterplot', () => requestAnimationFrame(() => setTimeout(note)));
+  // Drawing happens in an animation frame; a message sent from it is handled when the frame is painted.
+  const channel = new MessageChannel();
+  channel.port1.onmessage = (event) => window.drawn.push([Date.now(), event.data]);
+  const shown = () => +document.querySelector('.sp-panel.is-tree h2').textContent.match(/\\d+/)[0];
+  document.querySelector('.sp-plot').on('plotly_afterplot', () => channel.port2.postMessage(shown()));
   window.sameSvg = () => document.querySelector('.sp-plot .main-svg') === plot;
 }"""
 

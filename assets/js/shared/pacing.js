@@ -1,18 +1,17 @@
 // Drawing must not slow the engine, which may share this machine's processors. A pacer draws on
-// animation frames only, never more often than `hz`, and rests after each drawing so long that
-// drawing takes about the `duty` share of the time. Both come from the server.
+// animation frames only, never more often than `hz`, and so far apart that drawing takes about the
+// `duty` share of the time. Both come from the server.
 const Pacing = (() => {
   // What the eye would call a standstill; no pace may ask for a longer rest.
   const LONGEST_REST_MS = 2000;
   const REMEMBERED = 4;
 
   function create(draw) {
-    let costs = [], began = 0, ended = 0, timer = null, frame = null;
+    let costs = [], began = 0, timer = null, frame = null;
     const channel = new MessageChannel();
     // The message is handled after the frame was laid out and painted, so that counts too.
     channel.port1.onmessage = () => {
-      ended = performance.now();
-      costs = [...costs, ended - began].slice(-REMEMBERED);
+      costs = [...costs, performance.now() - began].slice(-REMEMBERED);
     };
 
     function run() {
@@ -22,7 +21,7 @@ const Pacing = (() => {
     }
 
     // On a busy machine a drawing is often interrupted; the shortest of the last few tells its cost.
-    function rest(pace) {
+    function period(pace) {
       const cost = costs.length ? Math.min(...costs) : 0;
       return Math.min(LONGEST_REST_MS, Math.max(1000 / pace.hz, cost / pace.duty));
     }
@@ -34,7 +33,7 @@ const Pacing = (() => {
       if (frame || (timer && pace)) return;
       clearTimeout(timer);
       timer = null;
-      const wait = pace ? ended + rest(pace) - performance.now() : 0;
+      const wait = pace ? began + period(pace) - performance.now() : 0;
       if (wait <= 0) soon();
       else timer = setTimeout(soon, wait);
     };
