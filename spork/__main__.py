@@ -2,6 +2,10 @@
 
 import sys
 
-from .cli import main
+try:
+    from .cli import main
 
-sys.exit(main())
+    sys.exit(main())
+except KeyboardInterrupt:  # while the imports were still under way
+    print("spork: interrupted", file=sys.stderr)
+    sys.exit(130)

@@ -7,6 +7,7 @@ command needs them, so `--help` and a mistyped option answer at once.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Sequence
 
@@ -29,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away; nothing more to say to anyone
         return 0
+    except OSError as error:  # a full disk, a closed stream
+        print(f"spork: {error.strerror or error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python complains once more when it flushes at its end
+        return 1
     except KeyboardInterrupt:
         print("spork: interrupted", file=sys.stderr)
         return 130
@@ -152,7 +157,7 @@ def _add_model_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--quantize", default="none", help="none, or int8: weight-only, needs torchao")
     p.add_argument("--draft-quantize", default="none", help="the same for the draft model")
     p.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N, mps, or spread over all GPUs and the CPU")
-    p.add_argument("--dtype", default="auto", help="auto, float32, bfloat16 or float16")
+    p.add_argument("--dtype", default="auto", help="auto, fastest (timed on this CPU), float32, bfloat16 or float16")
 
 
 def _number(text: str) -> int | float:

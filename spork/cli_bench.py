@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from .config import Knob, SporkConfig
+from .config import KNOBS, Knob, SporkConfig
 from .errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ def bench(arguments: argparse.Namespace) -> int:
     count = Knob(1, 10_000, 1, "", integer=True).check("prompts", arguments.prompts) if arguments.prompts is not None else None
     tokens = Knob(2, 32768, 1, "", integer=True).check("max_new_tokens", arguments.max_new_tokens)
     repeats = Knob(1, 100, 1, "", integer=True).check("repeats", arguments.repeats)
+    for name in ("k", "m"):
+        if getattr(arguments, name) is not None:
+            KNOBS[name].check(name, getattr(arguments, name))
+    _check_names(arguments.only or [])
     from .bench.measure import compare, machine, read_prompts, weight_read_floor
     from .bench.goals import goals, lines
     from .bench.report import details, prices_line, table
@@ -83,6 +87,17 @@ def contenders_of(engine: "Engine", arguments: argparse.Namespace) -> "list[Cont
         if proposer == "recycling":
             found.append(warm_recycling(engine, **knobs))
     return found
+
+
+def _check_names(only: list[str]) -> None:
+    """Refuse at once what no model could run; what this one cannot is found out when it is loaded."""
+    from .proposers import PROPOSERS
+
+    known = ["greedy", "hf-greedy", "hf-prompt-lookup", "hf-early-exit", "hf-draft-model", "recycling+exact (warm)"]
+    known += [f"{proposer}+exact" for proposer in PROPOSERS]
+    for name in only:
+        if name not in known:
+            raise ConfigError(f"unknown contender {name!r}; allowed: {', '.join(known)}")
 
 
 def _chosen(contenders: "list[Contender]", only: list[str] | None) -> "list[Contender]":

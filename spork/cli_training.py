@@ -16,12 +16,13 @@ PROMPTS = Path(__file__).resolve().parent.parent / "assets" / "prompts" / "self_
 def fit_lens(arguments: argparse.Namespace) -> int:
     from .loading import load_engine
     from .progress import shown
-    from .training.fit_lens import fit_lens as fit
+    from .training.fit_lens import check_amounts, fit_lens as fit
     from .training.self_text import read_prompts, read_text
 
     layers = _layers(arguments.layers)
     out = _out(arguments, "lenses")
     prompts = read_prompts(arguments.prompts or PROMPTS)
+    check_amounts(prompts, arguments.tokens, arguments.held_out)
     engine = load_engine(arguments)
     vocab = engine.loaded.model.get_input_embeddings().weight.shape[0]
     text = read_text(arguments.text, vocab) if arguments.text else None
@@ -59,6 +60,7 @@ def train_head(arguments: argparse.Namespace) -> int:
         state_width=arguments.state_width, draft_tokens=arguments.draft_tokens, steps=arguments.steps,
         batch=arguments.batch, rate=arguments.rate, held_out=arguments.held_out, seed=arguments.seed,
     )
+    recipe.check(sequences=None)
     prompts = read_prompts(arguments.prompts or PROMPTS) if not arguments.text else []
     start = TrainedHead.load(arguments.start) if arguments.start else None
     engine = load_engine(arguments)

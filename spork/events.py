@@ -17,8 +17,8 @@ from typing import Annotated, Any, Iterable, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
-from .config import shortened
-from .errors import TraceError
+from .config import KNOBS, shortened
+from .errors import ConfigError, TraceError
 
 SCHEMA = 1
 
@@ -173,9 +173,21 @@ def from_dict(data: Any) -> RunStarted | Round | RunFinished:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "event"
         raise TraceError(f"damaged trace: {where}: {first['msg']}") from None
+    if isinstance(event, RunStarted):
+        _check_knobs("config", event.config)
     if isinstance(event, Round):
+        _check_knobs(f"round {event.index}", {"k": event.k, "m": event.m, "tau": event.tau})
         _check_round(event)
     return event
+
+
+def _check_knobs(where: str, values: dict[str, Any]) -> None:
+    """Refuse K, M or tau that no run can have had; whoever draws the trace makes room by them."""
+    for name in ("k", "m", "tau"):
+        try:
+            KNOBS[name].check(name, values.get(name))
+        except ConfigError as error:
+            raise TraceError(f"damaged trace: {where}: {error}") from None
 
 
 def _check_round(round_: Round) -> None:

@@ -98,10 +98,11 @@ def load_model(
     """Load a preset, a saved folder, or a Hub id "org/name", fetching it first where needed.
 
     `device`: auto (CUDA, else MPS, else CPU), cpu, cuda, cuda:N, mps, or spread: over every GPU there
-    is and then the CPU, as accelerate places it. `dtype`: auto (on a CPU what
-    dtype_timing.py finds faster, on MPS float32, on CUDA bfloat16, or float16 where the GPU has
-    none), float32, bfloat16 or float16. `quantize`: none or int8, see quantization.py. `progress(message, fraction)` hears of the long steps; without it a fetch shows a bar
-    on the terminal.
+    is and then the CPU, as accelerate places it. `dtype`: auto (on a CPU and on MPS float32, in which
+    the text is exactly greedy's and the same in every run; on CUDA bfloat16, or float16 where the GPU
+    has none), fastest (the same, but on a CPU what dtype_timing.py finds faster), float32, bfloat16 or
+    float16. `quantize`: none or int8, see quantization.py. `progress(message, fraction)` hears of the
+    long steps; without it a fetch shows a bar on the terminal.
 
     Raises ModelError with one line for everything that can be wrong.
     """
@@ -115,7 +116,7 @@ def load_model(
     with quiet_transformers():
         config = _read_config(name, folder)
         _check_causal(name, config)
-        if dtype == "auto" and place.type == "cpu":
+        if dtype == "fastest" and place.type == "cpu":
             kind = fastest_cpu_dtype(config)
         tokenizer = _read_tokenizer(name, folder)
         options = quantization_options(quantize) | ({"device_map": "auto"} if device == SPREAD else {})
@@ -181,16 +182,19 @@ def choose_device(device: str) -> "torch.device":
 
 
 def choose_dtype(dtype: str, device: "torch.device") -> "torch.dtype":
-    """The torch dtype for "auto", "float32", "bfloat16" or "float16". Raises ModelError."""
+    """The torch dtype for "auto", "fastest" (before anything is timed), "float32", "bfloat16" or "float16".
+
+    Raises ModelError.
+    """
     import torch
 
-    if dtype == "auto" and device.type == "cuda":
+    if dtype in ("auto", "fastest") and device.type == "cuda":
         with torch.cuda.device(device):
             return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
-    if dtype == "auto":
+    if dtype in ("auto", "fastest"):
         return torch.float32
     if not isinstance(dtype, str) or dtype not in _DTYPES:
-        raise ModelError(f"unknown dtype {dtype!r}; allowed: auto, float32, bfloat16, float16")
+        raise ModelError(f"unknown dtype {dtype!r}; allowed: auto, fastest, float32, bfloat16, float16")
     return getattr(torch, _DTYPES[dtype])
 
 

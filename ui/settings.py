@@ -18,7 +18,7 @@ from spork.models import check_name
 from spork.quantization import QUANTIZATIONS
 
 DEVICES = "auto, cpu, cuda, cuda:N, mps or spread"
-DTYPES = ("auto", "float32", "bfloat16", "float16")
+DTYPES = ("auto", "fastest", "float32", "bfloat16", "float16")
 _DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:\d+)?")
 
 

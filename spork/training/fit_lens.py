@@ -55,6 +55,14 @@ def default_layers(count: int) -> list[int]:
     return sorted({max(1, round(count * part)) for part in (1 / 5, 1 / 3, 2 / 3, 4 / 5)})
 
 
+def check_amounts(prompts: Sequence[str], tokens: int, held_out: int) -> None:
+    """Raise ConfigError for too few prompts or tokens to fit and to measure on; needs no model."""
+    if held_out < 4 or len(prompts) < held_out + 4:
+        raise ConfigError(f"{len(prompts)} prompts are too few to keep {held_out} apart; at least 4 on each side")
+    if tokens < 100:
+        raise ConfigError("tokens must be at least 100")
+
+
 def fit_lens(
     engine: Engine, prompts: Sequence[str], layers: Sequence[int] | None, tokens: int, held_out: int,
     seed: int, progress: Progress, text: Sequence[Written] | None = None,
@@ -68,10 +76,7 @@ def fit_lens(
     layers = sorted(set(layers)) if layers else default_layers(count)
     if not all(1 <= n < count for n in layers):
         raise ConfigError(f"layers must lie from 1 to {count - 1} for {engine.loaded.name}")
-    if held_out < 4 or len(prompts) < held_out + 4:
-        raise ConfigError(f"{len(prompts)} prompts are too few to keep {held_out} apart; at least 4 on each side")
-    if tokens < 100:
-        raise ConfigError("tokens must be at least 100")
+    check_amounts(prompts, tokens, held_out)
     shuffled = random.Random(seed).sample(list(prompts), len(prompts))
     kept, written = shuffled[:held_out], shuffled[held_out:]
     if text is None:

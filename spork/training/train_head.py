@@ -45,14 +45,14 @@ class Recipe:
     held_out: int = 32
     seed: int = 0
 
-    def check(self, sequences: int) -> None:
-        """Raises ConfigError for what cannot be trained."""
+    def check(self, sequences: int | None) -> None:
+        """Raises ConfigError for what cannot be trained; None where the text is not written yet."""
         for name in ("state_width", "draft_tokens", "steps", "batch", "held_out"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 < self.rate <= 1:
             raise ConfigError(f"rate must lie above 0 and at most 1, got {self.rate}")
-        if sequences < self.held_out + 1:
+        if sequences is not None and sequences < self.held_out + 1:
             raise ConfigError(f"{sequences} sequences are too few to keep {self.held_out} apart")
 
 

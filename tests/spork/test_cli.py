@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -199,3 +200,25 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(model):
         shell=True, cwd=ROOT, capture_output=True,
     )
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command, words", [
+    (["bench", "--only", "foo"], "unknown contender 'foo'"), (["bench", "--k", "99"], "k is 99"),
+    (["train-head", "--steps", "-1"], "steps must be at least 1"), (["train-head", "--rate", "nan"], "rate must lie above 0"),
+    (["fit-lens", "--tokens", "-5"], "tokens must be at least 100"), (["fit-lens", "--held-out", "-5"], "too few to keep"),
+])
+def test_what_no_model_could_do_is_refused_before_one_is_loaded(command, words, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("spork.loading.load_engine", lambda arguments: pytest.fail("a model was loaded"))
+    out = ["--out", str(tmp_path / "x.safetensors")] if command[0] != "bench" else []
+    assert main([*command, *out]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_full_disk_is_said_in_one_line():
+    """As a script meets it: standard output that takes nothing."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full on this system")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "spork", "models"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == ["spork: No space left on device"]

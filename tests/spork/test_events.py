@@ -5,7 +5,7 @@ import json
 import pytest
 
 from spork.errors import TraceError
-from spork.events import SCHEMA, RunFinished, dumps, parse_trace, read_trace, write_trace
+from spork.events import SCHEMA, RunFinished, RunStarted, dumps, parse_trace, read_trace, write_trace
 from spork.engine import Engine
 from tests.spork.decode import PROMPT
 from tests.tiny import tiny_model
@@ -117,3 +117,12 @@ def test_the_finished_event_holds_the_whole_output(run):
     assert isinstance(finished, RunFinished)
     assert finished.text == "".join(r.text for r in run[1:-1])
     assert finished.token_ids == [t for r in run[1:-1] for t in r.committed]
+
+
+@pytest.mark.parametrize("name, value", [("k", 10**9), ("m", 10**4), ("k", 0), ("k", "abc"), ("m", None), ("tau", 2.0)])
+def test_knobs_no_run_can_have_had_are_damage(name, value):
+    """Whoever draws a trace makes room by K and M, so a huge one would hang a page."""
+    config = SporkConfig().to_dict() | {name: value}
+    line = dumps(RunStarted(config, "m", "cpu", "float32", {}, "here", "Hi", 1))
+    with pytest.raises(TraceError, match=f"damaged trace: config: {name}"):
+        parse_trace(line)

@@ -233,7 +233,7 @@ def test_dtypes(saved):
     assert choose_dtype("auto", cpu) == torch.float32
     assert choose_dtype("fp16", cpu) == torch.float16
     for name in ("int8", "Float32", "", "dtype"):
-        assert "allowed: auto, float32, bfloat16, float16" in refusal(saved, dtype=name)
+        assert "allowed: auto, fastest, float32, bfloat16, float16" in refusal(saved, dtype=name)
 
 
 def test_too_large_for_the_device(saved, monkeypatch):

@@ -58,6 +58,8 @@ const Transport = (() => {
       update(state) {
         const live = Store.isLive(state), none = state.rounds.length === 0;
         play.disabled = live || none;
+        // A trace would take the place of the run that is going on.
+        load.disabled = live;
         save.disabled = state.lines.length === 0;
         first.disabled = back.disabled = none || state.cursor <= 0;
         forward.disabled = none || state.cursor >= state.rounds.length - 1;
