@@ -263,7 +263,7 @@ def test_requirement_is_bounded_on_both_sides_and_met_here(requirement):
 
 
 #: Imported by name, and always there as a part of something that is required.
-COMES_WITH = {
+COMES_WITH = {"axe_playwright_python": "axe-playwright-python", 
     "typing_extensions": "pydantic",
     "huggingface_hub": "transformers",
     "tokenizers": "transformers",
