@@ -2,10 +2,8 @@
 const Question = (() => {
   const { el } = Format;
 
-  function words(round, fork) {
-    const at = new Map(round.nodes.map((node) => [node.id, node]));
-    return fork.nodes.map((id) => at.get(id).text).join("");
-  }
+  // A fork by its first token only: which path in it is the best would give the answer away.
+  const words = (round, fork) => round.nodes.find((node) => node.id === fork.nodes[0]).text;
 
   function mount(parent, round, reveal) {
     const right = round.decision === "accepted" ? round.chosen : -1;
@@ -17,7 +15,7 @@ const Question = (() => {
     };
     const check = el("button", { type: "button", class: "sp-button is-main", disabled: true }, TEXT.guess_check);
     const answer = el("p", { class: "sp-lesson-result", role: "status" });
-    const forks = round.forks.map((fork, i) => option(i, Format.fill(TEXT.guess_fork, { n: i + 1, text: Format.short(words(round, fork), 34) })));
+    const forks = round.forks.map((fork, i) => option(i, Format.fill(TEXT.guess_fork, { n: i + 1, text: `${Format.short(words(round, fork), 34)} …` })));
     parent.append(el("fieldset", { class: "sp-guesses" }, el("legend", {}, TEXT.guess_legend), ...forks, option(-1, TEXT.guess_none)), check, answer);
     check.addEventListener("click", () => {
       const guess = Number(parent.querySelector(`input[name="${name}"]:checked`).value);
@@ -26,5 +24,5 @@ const Question = (() => {
       reveal();
     });
   }
-  return { mount, words };
+  return { mount };
 })();
