@@ -15,6 +15,7 @@ import torch
 from .config import SporkConfig
 from .engine import Engine
 from .events import Round, RunFinished, RunStarted
+from .metrics import ratio
 from .sampling import TokenLaw, penalty_in_force
 
 WARM_UP_TOKENS = 8
@@ -55,7 +56,7 @@ class PairedRun:
         before = yield from self._lap("greedy", 0, None, cancel)
         if _stopped(cancel):
             return
-        ours = yield from self._lap("spork", 0, _rate([before]), cancel, keep_end=True)
+        ours = yield from self._lap("spork", 0, _reference([before]), cancel, keep_end=True)
         if not _stopped(cancel):
             after = yield from self._lap("greedy", 1, None, cancel)
             if not _stopped(cancel):
@@ -81,10 +82,14 @@ def _stopped(cancel: threading.Event | None) -> bool:
     return cancel is not None and cancel.is_set()
 
 
-def _rate(runs: Sequence[RunFinished]) -> dict[str, Any] | None:
-    seconds = sum(run.metrics["decode_s"] for run in runs)
-    tokens = sum(len(run.token_ids) for run in runs)
-    return {"tokens_per_s": tokens / seconds, "paired": True} if seconds and tokens else None
+def rate_of(runs: Sequence[RunFinished]) -> float | None:
+    """Tokens a second over several runs as if they were one; None where no time went by."""
+    return ratio(sum(len(run.token_ids) for run in runs), sum(run.metrics["decode_s"] for run in runs))
+
+
+def _reference(runs: Sequence[RunFinished]) -> dict[str, Any] | None:
+    rate = rate_of(runs)
+    return {"tokens_per_s": rate, "paired": True} if rate else None
 
 
 def with_baseline(
@@ -92,7 +97,7 @@ def with_baseline(
 ) -> RunFinished:
     """`finished` with the figures that need a baseline, taken over all `baselines` together."""
     metrics = dict(finished.metrics)
-    reference = _rate(baselines)
+    reference = _reference(baselines)
     if reference and metrics["tokens_per_s"] is not None:
         greedy = reference["tokens_per_s"]
         per_round_s = metrics["decode_s"] / metrics["rounds"]

@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Iterator, Literal, Sequence
 
+from .baseline import rate_of
 from .config import KNOBS, SporkConfig
 from .engine import Engine
 from .errors import ConfigError
@@ -112,7 +113,7 @@ class Sweep:
         rates, measured, reason = [], 0, "done"
         pending: list[Cell] = []
         if greedy:
-            rates.append(_rate(greedy))
+            rates.append(rate_of(greedy))
         for settings in self._settings:
             if cancel.is_set() or spent() >= self._seconds:
                 reason = "cancelled" if cancel.is_set() else "budget"
@@ -136,7 +137,7 @@ class Sweep:
         after = self._greedy(cancel)
         if after is None:
             return
-        rates.append(_rate(after))
+        rates.append(rate_of(after))
         # The mean of the two times, as if both runs were one: the harmonic mean of the rates.
         around = [rate for rate in rates[-2:] if rate]
         mean = len(around) / sum(1 / rate for rate in around) if around else None
@@ -161,16 +162,12 @@ def _cell(settings: SporkConfig, runs: list[RunFinished], greedy_rate: float | N
     rounds = sum(run.rounds for run in runs)
     tokens = sum(len(run.token_ids) for run in runs)
     accepted = sum((run.metrics["acceptance_rate"] or 0) * run.rounds for run in runs)
-    rate = _rate(runs)
+    rate = rate_of(runs)
     return Cell(
         k=settings.k, m=settings.m, tau=settings.tau, tokens_per_s=rate, speedup=_over(rate, greedy_rate),
         tokens_per_round=ratio(tokens, rounds), acceptance_rate=ratio(accepted, rounds),
         identical=[run.token_ids for run in runs] == [run.token_ids for run in greedy], settled=False,
     )  # fmt: skip
-
-
-def _rate(runs: Sequence[RunFinished]) -> float | None:
-    return ratio(sum(len(run.token_ids) for run in runs), sum(run.metrics["decode_s"] for run in runs))
 
 
 def _over(rate: float | None, greedy: float | None) -> float | None:

@@ -29,12 +29,12 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "masthead": (*_WORDS, "page/busy", "page/tabs", "page/links", "page/masthead"),
     "notes": (*_WORDS, "shared/run_notes", "page/notes"),
     "view": (
-        *_DRAWING, *_CARD, "live/inspector", "live/text", "live/gauges", "live/charts", "live/strip", "live/transport",
+        *_DRAWING, *_CARD, "live/inspector", "live/text", "live/gauges", "shared/bars", "live/charts", "live/strip", "live/transport",
         "live/exports", "live/view",
     ),
     "race": (*_WORDS, "shared/store", *_CARD, "race/lanes", "race/clock", "race/verdict", "race/race"),
     "tune": (*_WORDS, *_CARD, "tune/form", "tune/heatmap", "tune/table_file", "tune/what_if", "tune/tune"),
-    "learn": (*_DRAWING, "shared/measured", "learn/arithmetic", "learn/question", "learn/chapters", "learn/learn"),
+    "learn": (*_DRAWING, "shared/measured", "shared/bars", "learn/arithmetic", "learn/question", "learn/chapters", "learn/learn"),
 }  # fmt: skip
 
 

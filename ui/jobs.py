@@ -23,14 +23,17 @@ class Job(Protocol):
 
 
 @dataclass(frozen=True)
-class LiveRun:
-    """Yields RunStarted, Round and RunFinished."""
-
+class _OneRequest:
     request: RunRequest
 
     @property
     def model(self) -> str:
         return self.request.model
+
+
+@dataclass(frozen=True)
+class LiveRun(_OneRequest):
+    """Yields RunStarted, Round and RunFinished."""
 
     def prepare(self, engine: Any) -> Begin:
         prompt, config = self.request.prompt, self.request.config
@@ -39,14 +42,8 @@ class LiveRun:
 
 
 @dataclass(frozen=True)
-class Race:
+class Race(_OneRequest):
     """Yields the Laps of a paired run."""
-
-    request: RunRequest
-
-    @property
-    def model(self) -> str:
-        return self.request.model
 
     def prepare(self, engine: Any) -> Begin:
         from spork.baseline import PairedRun

@@ -3,12 +3,6 @@
 const Arithmetic = (() => {
   const { el } = Format;
 
-  function bar(name, value, most, kind, words) {
-    const fill = el("i", { class: `sp-bar-fill is-${kind}`, "aria-hidden": "true" });
-    fill.style.transform = `scaleX(${value / most})`;
-    return el("li", {}, el("span", { class: "sp-bar-name" }, name), el("span", { class: "sp-bar-track" }, fill), el("b", {}, words));
-  }
-
   function mount(parent, start) {
     const list = el("ul", { class: "sp-bars is-wide" });
     const words = el("p", { class: "sp-lesson-result" });
@@ -23,10 +17,11 @@ const Arithmetic = (() => {
 
     function draw() {
       const { k, m } = values, passes = m + 1, most = m + 2;
+      const bar = (name, value, kind, words) => Bars.bar({ name, share: value / most, words, kind });
       list.replaceChildren(
-        bar(TEXT.sum_greedy, 1, most, "greedy", Format.fill(TEXT.sum_pair, { passes: 1, tokens: 1 })),
-        bar(TEXT.sum_full, passes, most, "fallback", Format.fill(TEXT.sum_pair, { passes, tokens: passes })),
-        bar(TEXT.sum_cheap, 1, most, "accepted", Format.fill(TEXT.sum_pair_cheap, { tokens: m + 2 })));
+        bar(TEXT.sum_greedy, 1, "greedy", Format.fill(TEXT.sum_pair, { passes: 1, tokens: 1 })),
+        bar(TEXT.sum_full, passes, "fallback", Format.fill(TEXT.sum_pair, { passes, tokens: passes })),
+        bar(TEXT.sum_cheap, 1, "accepted", Format.fill(TEXT.sum_pair_cheap, { tokens: m + 2 })));
       Format.write(words, Format.fill(TEXT.sum_words, { k, m, passes, nodes: k * (m + 1), tokens: m + 2 }));
     }
     draw();

@@ -11,8 +11,7 @@ const Chapters = (() => {
 
   function of(state, plot, start) {
     const pick = (wanted) => Math.max(0, state.rounds.findIndex(wanted));
-    const jumps = state.rounds.map((round) => (round.decision === "accepted" && round.forks.length > 1 ? round.committed.length : 0));
-    const jump = Math.max(0, jumps.indexOf(Math.max(...jumps)));
+    const jump = Store.opening(state);
     const fell = pick((round) => round.decision === "fallback" && round.forks.length > 1 && round.forks.some((fork) => fork.score > 0.05));
     const rounds = { jump: state.rounds[jump], fell: state.rounds[fell] };
     const layouts = { jump: state.layouts[jump], fell: state.layouts[fell] };

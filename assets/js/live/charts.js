@@ -3,20 +3,13 @@
 const Charts = (() => {
   const { el } = Format;
 
-  // rows: [{name, share of the longest bar, words}]
-  const bars = (rows) => rows.map(({ name, share, words }) => {
-    const bar = el("i", { class: "sp-bar-fill", "aria-hidden": "true" });
-    bar.style.transform = `scaleX(${share})`;
-    return el("li", {}, el("span", { class: "sp-bar-name" }, name), el("span", { class: "sp-bar-track" }, bar), el("b", {}, words));
-  });
-
   function chart(parent, name) {
     const list = el("ul", { class: "sp-bars" });
     const none = el("p", { class: "sp-note" }, TEXT.charts_later);
     parent.append(el("div", { class: "sp-chart" }, el("h3", {}, TEXT[name]), el("p", { class: "sp-note" }, TEXT[`${name}_note`]), list, none));
     return (rows) => {
       none.hidden = Boolean(rows);
-      list.replaceChildren(...(rows ? bars(rows) : []));
+      list.replaceChildren(...(rows || []).map(Bars.bar));
     };
   }
 

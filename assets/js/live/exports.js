@@ -21,10 +21,10 @@ const Exports = (() => {
       name: name(state, "figures"),
       node: Card.build({
         headline: Format.exists(found.speedup) ? Format.fill(found.speedup < 1 ? TEXT.card_slower : TEXT.card_faster, { x: found.speedup.toFixed(2) }) : TEXT.gauges_title,
-        subline: RunNotes.machine(state.started), prompt: state.started.prompt, bars,
+        subline: Measured.inBrief(state.started), prompt: state.started.prompt, bars,
         figures: [
           { name: TEXT.acceptance, value: Format.percent(found.acceptance_rate) }, { name: TEXT.jump, value: Format.number(found.mean_jump, 2) },
-          { name: TEXT.per_round, value: Format.number(found.tokens_per_round, 2) }, { name: "K · M · tau", value: RunNotes.shape(state.started.config) },
+          { name: TEXT.per_round, value: Format.number(found.tokens_per_round, 2) }, { name: "K · M · tau", value: Measured.shape(state.started.config) },
         ],
         foot: found.speedup_paired ? TEXT.speedup_paired : TEXT.speedup_unpaired,
       }),

@@ -81,9 +81,8 @@ const Gauges = (() => {
     function showParity(result) {
       parity.hidden = !result;
       if (!result) return;
-      const gap = Format.exists(result.logit_gap) ? ` ${Format.fill(TEXT.parity_gap, { gap: result.logit_gap.toPrecision(2) })}` : "";
       parity.classList.toggle("is-different", !result.identical);
-      Format.write(parity, result.identical ? TEXT.parity_yes : Format.fill(TEXT.parity_no, { n: result.first_difference }) + gap);
+      Format.write(parity, Measured.parity(result));
     }
 
     return {

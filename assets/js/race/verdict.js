@@ -8,13 +8,6 @@ const Verdict = (() => {
     return Format.fill(figures.speedup < 1 ? TEXT.race_slower : TEXT.race_faster, { x });
   }
 
-  function parity(result) {
-    if (!result) return TEXT.none;
-    if (result.identical) return TEXT.parity_yes;
-    const gap = Format.exists(result.logit_gap) ? ` ${Format.fill(TEXT.parity_gap, { gap: result.logit_gap.toPrecision(2) })}` : "";
-    return Format.fill(TEXT.parity_no, { n: result.first_difference }) + gap;
-  }
-
   function how(race) {
     const { started, finished } = race.spork[0];
     const rates = race.greedy.map((run) => Format.number(run.finished.metrics.tokens_per_s, 1)).join(TEXT.and);
@@ -33,14 +26,14 @@ const Verdict = (() => {
     return {
       name: "spork-race",
       node: Card.build({
-        headline: sentence(figures), subline: [started.model, started.machine, started.dtype].join(" · "), prompt: started.prompt,
+        headline: sentence(figures), subline: Measured.inBrief(started), prompt: started.prompt,
         bars: [
           { name: TEXT.greedy, value: figures.greedy_tokens_per_s, words: named(figures.greedy_tokens_per_s), kind: "greedy" },
           { name: "SPORK", value: figures.tokens_per_s, words: named(figures.tokens_per_s), kind: "spork" },
         ],
         figures: [
           { name: TEXT.per_round, value: Format.number(figures.tokens_per_round, 2) }, { name: TEXT.acceptance, value: Format.percent(figures.acceptance_rate) },
-          { name: "K · M · tau", value: `${config.k} · ${config.m} · ${config.tau.toFixed(2)}` }, { name: TEXT.card_text, value: figures.parity && figures.parity.identical ? TEXT.card_same : TEXT.card_differs },
+          { name: "K · M · tau", value: Measured.shape(config) }, { name: TEXT.card_text, value: figures.parity && figures.parity.identical ? TEXT.card_same : TEXT.card_differs },
         ],
         foot: `${config.proposer} + ${config.verifier} · ${TEXT.card_foot}`,
       }),
@@ -65,7 +58,7 @@ const Verdict = (() => {
         const figures = race.spork[0].finished.metrics;
         Format.write(words, sentence(figures));
         words.classList.toggle("is-slower", figures.speedup < 1);
-        Format.write(same, parity(figures.parity));
+        Format.write(same, Measured.parity(figures.parity));
         same.classList.toggle("is-different", Boolean(figures.parity && !figures.parity.identical));
         list.replaceChildren(...how(race).map((line) => el("li", {}, line)));
       },

@@ -12,8 +12,20 @@ const Measured = (() => {
     return [against, machine(started), TEXT.how_clock];
   }
 
+  // Parity in a sentence: the same, or where the texts part and by how much.
+  function parity(result) {
+    if (!result) return TEXT.none;
+    if (result.identical) return TEXT.parity_yes;
+    const gap = Format.exists(result.logit_gap) ? ` ${Format.fill(TEXT.parity_gap, { gap: result.logit_gap.toPrecision(2) })}` : "";
+    return Format.fill(TEXT.parity_no, { n: result.first_difference }) + gap;
+  }
+
+  // On what a run was made, in one line; and its K, M and tau.
+  const inBrief = (started) => [started.model, started.machine, started.dtype].filter(Boolean).join(" · ");
+  const shape = (config) => `${config.k} · ${config.m} · ${Number(config.tau).toFixed(2)}`;
+
   function card(lines) {
     return Format.el("ul", { class: "sp-how" }, ...lines.map((line) => Format.el("li", {}, line)));
   }
-  return { machine, ofRun, card };
+  return { machine, ofRun, parity, inBrief, shape, card };
 })();

@@ -2,7 +2,6 @@
 const RunNotes = (() => {
   // `praise` also says when nothing is lost.
   function of(config, praise) {
-    if (!FACTS.verifiers) return [];
     const verifier = Object.hasOwn(FACTS.verifiers, config.verifier) ? FACTS.verifiers[config.verifier] : null;
     const lossless = verifier && verifier.lossless && config.tau >= 1;
     const lines = [];
@@ -21,10 +20,7 @@ const RunNotes = (() => {
     return Format.fill(TEXT.reason_accepted, { n: round.chosen + 1, tokens: drafted, of: fork ? fork.nodes.length : drafted, tau: round.tau.toFixed(2) });
   }
 
-  // On what a run was made, in one line; and its K, M and tau.
-  const machine = (started) => [started.model, started.machine, started.dtype].filter(Boolean).join(" · ");
-  const shape = (config) => `${config.k} · ${config.m} · ${Number(config.tau).toFixed(2)}`;
   // What a proposer or verifier is, in the page's language; `summary` is the engine's own English.
   const part = (name, summary) => TEXT[`part_${name.replace(/-/g, "_")}`] || summary;
-  return { part, of, reason, machine, shape };
+  return { part, of, reason };
 })();

@@ -81,5 +81,5 @@ const Store = (() => {
     return state.head >= 0 ? state.rounds[state.head].running : {};
   }
 
-  return { empty, take, goTo, clamp, isLive, atEnd, shown, figures };
+  return { empty, take, opening, goTo, clamp, isLive, atEnd, shown, figures };
 })();
