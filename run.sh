@@ -131,10 +131,10 @@ if [ "${1:-}" = test ]; then
     need_chromium
     fetch_model
     say "running the tests"
-    # Two at a time, then those that need the machine to themselves. 5 is "none selected".
+    # Two at a time; those with a browser apart, as theirs start servers. 5 is "none selected".
     engine=0 page=0
     .venv/bin/python -m pytest -n 2 --dist worksteal -m "not browser" "$@" || engine=$?
-    .venv/bin/python -m pytest -m browser "$@" || page=$?
+    .venv/bin/python -m pytest -n 2 --dist worksteal -m browser "$@" || page=$?
     [ "$engine" = 0 ] || [ "$engine" = 5 ] || exit "$engine"
     [ "$page" = 0 ] || [ "$page" = 5 ] || exit "$page"
     [ "$engine$page" != 55 ] || exit 5

@@ -39,6 +39,7 @@ from .verifiers import VERIFIERS, Verifier
 #: What the reference rate is timed on when a model loads: short, plain, the same for every model.
 REFERENCE_PROMPT = "Tell me about the sea."
 REFERENCE_TOKENS = 32
+FIRST_USE_TOKENS = 4
 #: Tokens each proposer drafts its way through when it is timed.
 DRAFTED_TOKENS = 12
 
@@ -78,9 +79,9 @@ class Engine:
 
     def warm_up(self) -> None:
         """Run once so that first-use costs are paid, then time greedy on a fixed prompt, passes by size, and drafting."""
-        greedy = replace(SporkConfig(), max_new_tokens=REFERENCE_TOKENS)
         ids = self.encode(REFERENCE_PROMPT, raw=False)
-        for _ in range(2):
+        for tokens in (FIRST_USE_TOKENS, REFERENCE_TOKENS):
+            greedy = replace(SporkConfig(), max_new_tokens=tokens)
             *_, finished = self.run_ids(ids, greedy, plain=True)
         rate = finished.metrics["tokens_per_s"]
         self.reference = {"tokens_per_s": rate, "paired": False} if rate else None

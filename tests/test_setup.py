@@ -40,7 +40,7 @@ case "$*" in
     "-c from playwright"*) echo /own/chrome ;;
     "-") ! fails fetch ;;
     "-m pytest"*) echo "CHROMIUM ${SPORK_CHROMIUM:-}"; ! fails pytest || exit 3
-        case "$*" in *"-n 2"*) exit "${ENGINE_END:-0}" ;; *) exit "${PAGE_END:-0}" ;; esac ;;
+        case "$*" in *"not browser"*) exit "${ENGINE_END:-0}" ;; *) exit "${PAGE_END:-0}" ;; esac ;;
     "app.py"*) echo "APP $*"; ! fails app || exit 4 ;;
     *) exit 99 ;;
 esac
@@ -48,7 +48,7 @@ esac
 
 
 ENGINE = "-n 2 --dist worksteal -m not browser"
-PAGE = "-m browser"
+PAGE = "-n 2 --dist worksteal -m browser"
 
 
 class Machine:

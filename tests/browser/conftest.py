@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,13 @@ def pytest_collection_modifyitems(items):
 def server():
     """Address of `python app.py`, its model loaded."""
     port = _free_port()
-    log = ROOT / ".pytest_cache" / "browser-server.log"
+    log = ROOT / ".pytest_cache" / f"browser-server-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}.log"
     log.parent.mkdir(exist_ok=True)
+    # One thread: workers run side by side, a server each, and browsers need a core too.
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "app.py", "--port", str(port), "--device", "cpu", "--dtype", "float32", "--max-new-tokens", str(NEW_TOKENS)]
     with open(log, "w") as out:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out, env=os.environ | {"HF_HUB_OFFLINE": "1"})
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out, env=environment)
     url = f"http://127.0.0.1:{port}"
     try:
         _wait_until_loaded(url, process, log)
@@ -179,9 +182,9 @@ def contexts(browser):
         one.close()
 
 
-@pytest.fixture
-def new_visit(contexts, server):
-    """Make visitors of one's own; every one is checked for errors at the end."""
+@contextmanager
+def visits_to(contexts, server):
+    """A maker of visitors; when the block ends, every one is checked for errors and closed."""
     visits: list[Visit] = []
 
     def make(**options) -> Visit:
@@ -196,5 +199,19 @@ def new_visit(contexts, server):
 
 
 @pytest.fixture
+def new_visit(contexts, server):
+    """Make visitors of one's own."""
+    with visits_to(contexts, server) as make:
+        yield make
+
+
+@pytest.fixture
 def visit(new_visit) -> Visit:
     return new_visit().open()
+
+
+@pytest.fixture(scope="module")
+def shared_visits(contexts, server):
+    """Visitors for tests that leave the page fit for the next one: opening it takes seconds of both cores."""
+    with visits_to(contexts, server) as make:
+        yield make

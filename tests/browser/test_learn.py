@@ -1,5 +1,12 @@
 """The tour, by keyboard and with no model asked."""
 
+import pytest
+
+
+@pytest.fixture(scope="module")
+def learner(shared_visits):
+    return shared_visits().open("#learn")
+
 
 def test_the_whole_tour_by_keyboard(new_visit):
     visit = new_visit().open("#learn")
@@ -25,9 +32,8 @@ def test_the_whole_tour_by_keyboard(new_visit):
     assert "How this was measured" in visit.text(".sp-lesson")
 
 
-def test_nothing_is_given_away_before_the_answer(new_visit):
-    visit = new_visit().open("#learn")
-    page = visit.page
+def test_nothing_is_given_away_before_the_answer(learner):
+    page = learner.page
     page.get_by_role("button", name="3. ").click()
     page.wait_for_selector(".sp-lesson .sp-plot .main-svg")
     drawn = page.locator(".sp-lesson .sp-plot").text_content()
@@ -38,23 +44,21 @@ def test_nothing_is_given_away_before_the_answer(new_visit):
     page.wait_for_function("document.querySelector('.sp-lesson .sp-plot').textContent.includes('✓')")
 
 
-def test_the_arithmetic_follows_the_visitors_own_k_and_m(new_visit):
-    visit = new_visit().open("#learn")
-    page = visit.page
+def test_the_arithmetic_follows_the_visitors_own_k_and_m(learner):
+    page = learner.page
     page.get_by_role("button", name="6. ").click()
     page.get_by_role("slider", name="M, more tokens").focus()
     page.keyboard.press("End")
-    assert "9 passes one after another" in visit.text(".sp-lesson-result")
+    assert "9 passes one after another" in learner.text(".sp-lesson-result")
     page.get_by_role("slider", name="K, forks").focus()
     page.keyboard.press("Home")
-    assert "up to 9 tokens" in visit.text(".sp-lesson-result")
+    assert "up to 9 tokens" in learner.text(".sp-lesson-result")
 
 
-def test_tau_is_tried_on_the_round_that_fell_back(new_visit):
-    visit = new_visit().open("#learn")
-    page = visit.page
+def test_tau_is_tried_on_the_round_that_fell_back(learner):
+    page = learner.page
     page.get_by_role("button", name="7. ").click()
-    assert "falls back" in visit.text(".sp-lesson-result")
+    assert "falls back" in learner.text(".sp-lesson-result")
     page.get_by_role("slider", name="tau").focus()
     page.keyboard.press("Home")
-    assert "would be accepted" in visit.text(".sp-lesson-result")
+    assert "would be accepted" in learner.text(".sp-lesson-result")

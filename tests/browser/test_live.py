@@ -3,6 +3,8 @@
 import re
 import time
 
+import pytest
+
 from .conftest import NEW_TOKENS
 
 
@@ -99,18 +101,24 @@ def test_bad_input_is_said_and_nothing_is_lost(visit):
     visit.wait_idle()
 
 
-def test_the_notes_say_what_a_choice_means(visit):
-    notes = visit.page.locator(".sp-knob-notes")
+@pytest.fixture(scope="module")
+def chooser(shared_visits):
+    """A visitor who chooses and has not run anything."""
+    return shared_visits().open()
+
+
+def test_the_notes_say_what_a_choice_means(chooser):
+    notes = chooser.page.locator(".sp-knob-notes")
     assert "Lossless" in notes.inner_text()
-    tau = visit.page.get_by_role("slider", name="tau")
+    tau = chooser.page.get_by_role("slider", name="tau")
     tau.focus()
     tau.press("ArrowLeft")
-    visit.page.wait_for_function("document.querySelector('.sp-knob-notes').innerText.includes('changes the text')")
-    visit.page.get_by_label("Proposer").click()
-    visit.page.get_by_role("option", name="full-model").click()
-    visit.page.wait_for_function("document.querySelector('.sp-knob-notes').innerText.includes('cannot beat greedy')")
+    chooser.page.wait_for_function("document.querySelector('.sp-knob-notes').innerText.includes('changes the text')")
+    chooser.page.get_by_label("Proposer").click()
+    chooser.page.get_by_role("option", name="full-model").click()
+    chooser.page.wait_for_function("document.querySelector('.sp-knob-notes').innerText.includes('cannot beat greedy')")
 
 
-def test_an_example_fills_the_prompt(visit):
-    visit.page.get_by_role("button", name="Python code").click()
-    visit.page.wait_for_function("document.querySelector('#spork-prompt textarea').value.includes('palindrome')")
+def test_an_example_fills_the_prompt(chooser):
+    chooser.page.get_by_role("button", name="Python code").click()
+    chooser.page.wait_for_function("document.querySelector('#spork-prompt textarea').value.includes('palindrome')")

@@ -3,27 +3,41 @@
 import pytest
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 768, 1440])
-def test_no_horizontal_overflow(new_visit, width, scheme):
-    visit = new_visit(viewport={"width": width, "height": 844}, color_scheme=scheme).open()
-    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-    dark = visit.page.evaluate("document.body.classList.contains('dark')")
-    assert dark == (scheme == "dark")
-    visit.page.get_by_role("button", name="More settings").click()
-    visit.page.wait_for_timeout(200)
-    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+@pytest.fixture(scope="module", params=["light", "dark"])
+def scheme(request):
+    return request.param
 
 
-def test_a_narrow_tree_runs_top_to_bottom(new_visit):
-    def spread(visit):
-        boxes = [p.bounding_box() for p in visit.page.locator(".sp-plot .scatterlayer .points path").all()]
+@pytest.fixture(scope="module")
+def themed(shared_visits, scheme):
+    """A visitor on a phone whose system is light or dark."""
+    return shared_visits(viewport={"width": 390, "height": 844}, color_scheme=scheme).open()
+
+
+def test_no_horizontal_overflow(themed, scheme):
+    page = themed.page
+    assert page.evaluate("document.body.classList.contains('dark')") == (scheme == "dark")
+    for width in (390, 768, 1440):
+        page.set_viewport_size({"width": width, "height": 844})
+        for _ in range(2):  # with more settings shut and open, or the other way round
+            page.wait_for_timeout(200)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.get_by_role("button", name="More settings").click()
+
+
+def test_a_narrow_tree_runs_top_to_bottom(themed):
+    def spread():
+        boxes = [p.bounding_box() for p in themed.page.locator(".sp-plot .scatterlayer .points path").all()]
         boxes = [b for b in boxes if b]
         return max(b["x"] for b in boxes) - min(b["x"] for b in boxes), max(b["y"] for b in boxes) - min(b["y"] for b in boxes)
 
-    across, down = spread(new_visit(viewport={"width": 390, "height": 844}).open())
+    themed.page.set_viewport_size({"width": 390, "height": 844})
+    themed.page.wait_for_timeout(500)
+    across, down = spread()
     assert down > across
-    across, down = spread(new_visit(viewport={"width": 1280, "height": 900}).open())
+    themed.page.set_viewport_size({"width": 1280, "height": 900})
+    themed.page.wait_for_timeout(500)
+    across, down = spread()
     assert across > down
 
 
@@ -44,10 +58,8 @@ def contrast(a: str, b: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read(new_visit, scheme):
-    visit = new_visit(color_scheme=scheme).open()
-    pairs = visit.page.evaluate(
+def test_text_can_be_read(themed):
+    pairs = themed.page.evaluate(
         """() => {
           const style = getComputedStyle(document.body), probe = document.createElement('i');
           document.body.append(probe);
@@ -62,8 +74,14 @@ def test_text_can_be_read(new_visit, scheme):
         assert contrast(a, b) >= 4.5, (name, ground, a, b)
 
 
-def test_every_control_has_a_name_and_can_be_reached(visit):
-    nameless = visit.page.evaluate(
+@pytest.fixture(scope="module")
+def onlooker(shared_visits):
+    """A visitor at a desk who touches nothing."""
+    return shared_visits().open()
+
+
+def test_every_control_has_a_name_and_can_be_reached(onlooker):
+    nameless = onlooker.page.evaluate(
         """() => [...document.querySelectorAll('button, input, textarea, select, [role=slider], [tabindex="0"]')]
           .filter((n) => n.offsetParent !== null && n.type !== 'file')
           .filter((n) => !(n.getAttribute('aria-label') || n.getAttribute('aria-labelledby') || n.textContent.trim()
@@ -72,11 +90,11 @@ def test_every_control_has_a_name_and_can_be_reached(visit):
     )
     assert nameless == []
     reached = set()
-    visit.page.get_by_label("Prompt", exact=True).focus()
+    onlooker.page.get_by_label("Prompt", exact=True).focus()
     for _ in range(45):
-        visit.page.keyboard.press("Tab")
+        onlooker.page.keyboard.press("Tab")
         reached.add(
-            visit.page.evaluate(
+            onlooker.page.evaluate(
                 "(() => { const n = document.activeElement; return n.getAttribute('aria-label') || n.innerText || n.type || ''; })()"
             )
         )
@@ -84,15 +102,15 @@ def test_every_control_has_a_name_and_can_be_reached(visit):
         assert any(name in (got or "") for got in reached), (name, reached)
 
 
-def test_only_one_region_speaks(visit):
-    regions = visit.page.locator(".spork-view [aria-live=polite], .spork-view [role=status], .spork-view [role=log]")
+def test_only_one_region_speaks(onlooker):
+    regions = onlooker.page.locator(".spork-view [aria-live=polite], .spork-view [role=status], .spork-view [role=log]")
     assert regions.count() == 1
 
 
-def test_nothing_moves_by_itself(visit):
+def test_nothing_moves_by_itself(onlooker):
     """No animation runs while the page stands still, so none runs beside the engine either."""
-    visit.page.wait_for_timeout(500)
-    assert visit.page.evaluate("document.getAnimations().filter((a) => a.playState === 'running').length") == 0
+    onlooker.page.wait_for_timeout(500)
+    assert onlooker.page.evaluate("document.getAnimations().filter((a) => a.playState === 'running').length") == 0
 
 
 def test_no_script_is_awake_on_every_frame(new_visit):

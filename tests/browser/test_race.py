@@ -5,10 +5,10 @@ import re
 import pytest
 
 
-@pytest.fixture
-def raced(new_visit):
+@pytest.fixture(scope="module")
+def raced(shared_visits):
     """A visitor whose race of a few tokens is over."""
-    visit = new_visit(reduced_motion="reduce").open("?max_new_tokens=16&prompt=Say%20hello.#race")
+    visit = shared_visits(reduced_motion="reduce").open("?max_new_tokens=16&prompt=Say%20hello.#race")
     visit.page.get_by_role("button", name="Race greedy").click()
     visit.page.locator(".sp-verdict").wait_for(timeout=90_000)
     visit.wait_idle()
@@ -56,6 +56,7 @@ def test_its_run_opens_in_live_and_its_card_is_saved(raced, tmp_path):
     assert "from a race" in raced.text(".sp-badge")
     assert "same prompt" in raced.text(".is-gauges") and "identical to greedy" in raced.text(".is-gauges")
     assert raced.page.locator(".spork-view .sp-token").count() > 3
+    page.get_by_role("tab", name="Race").click()
 
 
 def test_stop_ends_a_race_and_the_next_run_works(new_visit):

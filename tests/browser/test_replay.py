@@ -19,48 +19,54 @@ def at(visit) -> int:
     return int(visit.slider.get_attribute("aria-valuenow"))
 
 
-def test_the_strip_is_a_slider(visit):
-    last = int(visit.slider.get_attribute("aria-valuemax"))
-    visit.slider.focus()
-    visit.page.keyboard.press("Home")
-    assert at(visit) == 1
-    visit.page.keyboard.press("ArrowRight")
-    assert at(visit) == 2
-    assert visit.round_title == f"Round 2 of {last}"
-    assert "Round 2 of" in visit.slider.get_attribute("aria-valuetext")
-    assert visit.page.locator(".spork-view .sp-said").text_content().startswith("Round 2")
-    visit.page.keyboard.press("End")
-    assert at(visit) == last
+@pytest.fixture(scope="module")
+def reader(shared_visits):
+    """A visitor reading the run the page opens on."""
+    return shared_visits().open()
 
 
-def test_dragging_scrubs(visit):
-    visit.slider.scroll_into_view_if_needed()
-    box = visit.slider.bounding_box()
+def test_the_strip_is_a_slider(reader):
+    last = int(reader.slider.get_attribute("aria-valuemax"))
+    reader.slider.focus()
+    reader.page.keyboard.press("Home")
+    assert at(reader) == 1
+    reader.page.keyboard.press("ArrowRight")
+    assert at(reader) == 2
+    assert reader.round_title == f"Round 2 of {last}"
+    assert "Round 2 of" in reader.slider.get_attribute("aria-valuetext")
+    assert reader.page.locator(".spork-view .sp-said").text_content().startswith("Round 2")
+    reader.page.keyboard.press("End")
+    assert at(reader) == last
+
+
+def test_dragging_scrubs(reader):
+    reader.slider.scroll_into_view_if_needed()
+    box = reader.slider.bounding_box()
     middle = box["y"] + box["height"] / 2
-    visit.page.mouse.move(box["x"] + 3, middle)
-    visit.page.mouse.down()
-    assert at(visit) == 1
-    visit.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=4)
-    visit.page.mouse.up()
-    last = int(visit.slider.get_attribute("aria-valuemax"))
-    assert abs(at(visit) - last / 2) < 3
-    assert visit.page.locator(".sp-token.is-later").count() > 0
+    reader.page.mouse.move(box["x"] + 3, middle)
+    reader.page.mouse.down()
+    assert at(reader) == 1
+    reader.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=4)
+    reader.page.mouse.up()
+    last = int(reader.slider.get_attribute("aria-valuemax"))
+    assert abs(at(reader) - last / 2) < 3
+    assert reader.page.locator(".sp-token.is-later").count() > 0
 
 
-def test_step_and_play(visit):
-    visit.slider.focus()
-    visit.page.keyboard.press("Home")
-    visit.page.get_by_role("button", name="Step forward").click()
-    assert at(visit) == 2
-    visit.page.get_by_role("button", name="Step back").click()
-    assert at(visit) == 1
-    visit.page.get_by_text("2×", exact=True).click()
-    visit.page.get_by_role("button", name="Play").click()
-    visit.page.wait_for_function("+document.querySelector('.sp-strip').getAttribute('aria-valuenow') >= 4")
-    visit.page.get_by_role("button", name="Pause").click()
-    stands = at(visit)
-    visit.page.wait_for_timeout(700)
-    assert at(visit) == stands
+def test_step_and_play(reader):
+    reader.slider.focus()
+    reader.page.keyboard.press("Home")
+    reader.page.get_by_role("button", name="Step forward").click()
+    assert at(reader) == 2
+    reader.page.get_by_role("button", name="Step back").click()
+    assert at(reader) == 1
+    reader.page.get_by_text("2×", exact=True).click()
+    reader.page.get_by_role("button", name="Play").click()
+    reader.page.wait_for_function("+document.querySelector('.sp-strip').getAttribute('aria-valuenow') >= 4")
+    reader.page.get_by_role("button", name="Pause").click()
+    stands = at(reader)
+    reader.page.wait_for_timeout(700)
+    assert at(reader) == stands
 
 
 def test_gauges_show_the_figures_recorded_at_the_round(visit, tmp_path):
@@ -122,25 +128,25 @@ def test_hostile_text_stays_inert(visit, tmp_path):
     assert visit.text(".sp-reason") == HOSTILE
 
 
-@pytest.mark.parametrize(
-    "text, words",
-    [
-        ("not a trace", "not JSON"),
-        ("", "empty"),
-        (dumps(started()).replace('"schema":1', '"schema":99'), "newer"),
-        (dumps(started()) + "\n" + dumps(round_(0)).replace('"parent":0', '"parent":44'), "no parent"),
-    ],
-)
-def test_a_bad_trace_is_said_and_the_page_keeps_working(visit, tmp_path, text, words):
+BAD = {
+    "not a trace": "not JSON",
+    "": "empty",
+    dumps(started()).replace('"schema":1', '"schema":99'): "newer",
+    dumps(started()) + "\n" + dumps(round_(0)).replace('"parent":0', '"parent":44'): "no parent",
+}
+
+
+def test_a_bad_trace_is_said_and_the_page_keeps_working(visit, tmp_path):
     before = visit.round_title
-    path = tmp_path / "bad.jsonl"
-    path.write_text(text, encoding="utf-8")
-    visit.upload(path)
-    if text:
-        visit.page.get_by_text(words).first.wait_for()
-    else:
-        visit.page.wait_for_timeout(500)
-    assert visit.round_title == before
+    for number, (text, words) in enumerate(BAD.items()):
+        path = tmp_path / f"bad-{number}.jsonl"
+        path.write_text(text, encoding="utf-8")
+        visit.upload(path)
+        if text:
+            visit.page.get_by_text(words).first.wait_for()
+        else:
+            visit.page.wait_for_timeout(500)
+        assert visit.round_title == before
     visit.upload(write(tmp_path / "good.jsonl", [started(), round_(0), finished(1)]))
     visit.page.wait_for_function("document.querySelector('.sp-badge').innerText.includes('loaded')")
 

@@ -1,8 +1,7 @@
 """Links that carry the settings, pictures, tabs by keyboard, and the page in Chinese."""
 
+import itertools
 from urllib.parse import parse_qs, urlsplit
-
-import pytest
 
 
 def value(visit, name):
@@ -39,14 +38,14 @@ def test_what_a_link_may_not_say_is_left_out(new_visit):
     visit.wait_idle()
 
 
-@pytest.mark.parametrize("part", ["this tree", "these figures"])
-def test_pictures_are_saved(visit, tmp_path, part):
-    for kind, head in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+def test_pictures_are_saved(visit, tmp_path):
+    heads = {"SVG": b"<svg", "PNG": b"\x89PNG"}
+    for part, kind in itertools.product(("this tree", "these figures"), heads):
         with visit.page.expect_download() as download:
             visit.page.get_by_role("button", name=f"Save {part} as {kind}").click()
         path = tmp_path / download.value.suggested_filename
         download.value.save_as(path)
-        assert path.suffix == f".{kind.lower()}" and path.read_bytes().startswith(head)
+        assert path.suffix == f".{kind.lower()}" and path.read_bytes().startswith(heads[kind])
 
 
 def test_tabs_are_walked_with_the_arrow_keys(visit):

@@ -62,23 +62,27 @@ def test_stop_keeps_what_was_measured(new_visit):
     assert page.get_by_role("button", name="Save as CSV").is_enabled()
 
 
-def test_an_empty_choice_is_said(new_visit):
-    visit = new_visit().open("#tune")
+@pytest.fixture(scope="module")
+def tuner(shared_visits):
+    """A visitor in Tune who has swept nothing."""
+    return shared_visits().open("#tune")
+
+
+def test_an_empty_choice_is_said(tuner):
     for value in ("1", "2", "4", "8"):
-        visit.page.get_by_role("group", name="K", exact=True).get_by_label(value, exact=True).uncheck()
-    visit.page.get_by_role("button", name="Sweep").click()
-    visit.page.get_by_text("the sweep has no value for k").first.wait_for(timeout=60_000)
-    visit.wait_idle()
+        tuner.page.get_by_role("group", name="K", exact=True).get_by_label(value, exact=True).uncheck()
+    tuner.page.get_by_role("button", name="Sweep").click()
+    tuner.page.get_by_text("the sweep has no value for k").first.wait_for(timeout=60_000)
+    tuner.wait_idle()
 
 
-def test_another_tau_is_exact_up_to_the_first_flip(new_visit):
-    visit = new_visit().open("#tune")
-    page = visit.page
+def test_another_tau_is_exact_up_to_the_first_flip(tuner):
+    page = tuner.page
     page.get_by_text("No round of").wait_for()
     slider = page.get_by_role("slider", name="tau to try on the recorded run")
     slider.focus()
     page.keyboard.press("Home")
-    assert "Exact up to round" in visit.text(".sp-what-if-words") and "estimate" in visit.text(".sp-what-if-words")
+    assert "Exact up to round" in tuner.text(".sp-what-if-words") and "estimate" in tuner.text(".sp-what-if-words")
     assert page.locator(".sp-what-if-strip .is-flipped").count() > 0
     assert page.locator(".sp-what-if-strip .is-estimate").count() > 0
     page.keyboard.press("End")
