@@ -1,5 +1,6 @@
 """Entry point: `python app.py`, and Spaces. `python app.py --help` lists what a host can set."""
 
+import os
 import sys
 
 from ui.settings import Settings, check_address, read_settings
@@ -14,4 +15,10 @@ from ui.page import build_page, launch  # noqa: E402
 demo = build_page(settings)
 
 if __name__ == "__main__":
-    launch(demo, settings)
+    try:
+        launch(demo, settings)
+    except KeyboardInterrupt:
+        pass
+    # Python cannot end in order while torch computes in a thread, as it may for a load or a run.
+    sys.stdout.flush()
+    os._exit(0)

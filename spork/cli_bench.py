@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from .config import KNOBS, Knob, SporkConfig
+from .config import KNOBS, Knob
 from .errors import ConfigError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def bench(arguments: argparse.Namespace) -> int:
         engine.prices = measure(engine.runner)
         rounds = time_rounds(engine.rounds, repeats=20) if engine.rounds is not None else None
         floor = weight_read_floor(engine)
-        contenders = _chosen(contenders_of(engine, arguments), arguments.only)
+        contenders = contenders_of(engine, arguments)
         rows = compare(engine, contenders, read_prompts(count), tokens, repeats, progress)
     for row in rows:
         total = row["total_ms_per_round"]
@@ -64,47 +64,22 @@ def bench(arguments: argparse.Namespace) -> int:
 
 
 def contenders_of(engine: "Engine", arguments: argparse.Namespace) -> "list[Contender]":
-    """Everyone this model can run. The engine's greedy comes first: speed-ups are against it."""
-    from .bench.contenders import engine_greedy, hf_generate, spork, warm_recycling
-    from .proposers import PROPOSERS
+    """Everyone asked for, or everyone this model can run. The engine's greedy is always there: speed-ups are against it."""
+    from .bench.contenders import plan
 
-    layers = len(engine.runner.layers)
     knobs = {name: value for name in ("k", "m") if (value := getattr(arguments, name)) is not None}
-    found = [
-        engine_greedy(engine),
-        hf_generate(engine, "hf-greedy"),
-        hf_generate(engine, "hf-prompt-lookup", "prompt_lookup_num_tokens 10", prompt_lookup_num_tokens=10),
-        hf_generate(engine, "hf-early-exit", f"assistant_early_exit {max(1, layers // 3)}", assistant_early_exit=max(1, layers // 3)),
-    ]
-    if engine.draft is not None:
-        found.append(hf_generate(engine, "hf-draft-model", engine.draft.name, assistant_model=engine.draft.model))
-    for proposer in PROPOSERS:
-        try:
-            PROPOSERS[proposer](SporkConfig(proposer=proposer), engine.parts)
-        except ConfigError:
-            continue  # this model has no such part
-        found.append(spork(engine, proposer, "exact", **knobs))
-        if proposer == "recycling":
-            found.append(warm_recycling(engine, **knobs))
-    return found
+    only = arguments.only or list(plan())
+    found = {name: make(engine, **knobs) for name, make in plan().items() if name == "greedy" or name in only}
+    missing = [name for name in arguments.only or () if found[name] is None]
+    if missing:
+        raise ConfigError(f"{engine.loaded.name} cannot run {', '.join(missing)}: it has no such part")
+    return [contender for contender in found.values() if contender is not None]
 
 
 def _check_names(only: list[str]) -> None:
     """Refuse at once what no model could run; what this one cannot is found out when it is loaded."""
-    from .proposers import PROPOSERS
+    from .bench.contenders import plan
 
-    known = ["greedy", "hf-greedy", "hf-prompt-lookup", "hf-early-exit", "hf-draft-model", "recycling+exact (warm)"]
-    known += [f"{proposer}+exact" for proposer in PROPOSERS]
     for name in only:
-        if name not in known:
-            raise ConfigError(f"unknown contender {name!r}; allowed: {', '.join(known)}")
-
-
-def _chosen(contenders: "list[Contender]", only: list[str] | None) -> "list[Contender]":
-    if not only:
-        return contenders
-    names = [c.name for c in contenders]
-    for name in only:
-        if name not in names:
-            raise ConfigError(f"unknown contender {name!r}; allowed: {', '.join(names)}")
-    return [c for c in contenders if c.name in only or c.name == "greedy"]
+        if name not in plan():
+            raise ConfigError(f"unknown contender {name!r}; allowed: {', '.join(plan())}")

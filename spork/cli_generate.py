@@ -14,6 +14,7 @@ from .config import KNOBS, SporkConfig, check_prompt
 from .errors import ConfigError, SporkError
 from .events import Round, RunFinished, RunStarted, dumps
 from .profiling import profiled
+from .wording import for_terminal
 
 #: Options that are settings of the run under the same name.
 SETTINGS = (*KNOBS, "proposer", "verifier", "layers", "early_score", "budget", "stop")
@@ -32,7 +33,7 @@ def generate(arguments: argparse.Namespace) -> int:
         from .baseline import PairedRun
         from .loading import load_engine
 
-        engine = load_engine(arguments)
+        engine = load_engine(arguments, config.proposer)
         if arguments.baseline:
             events = PairedRun(engine, prompt, config, raw=arguments.raw).events()
         else:
@@ -50,10 +51,10 @@ def generate(arguments: argparse.Namespace) -> int:
                 started = event
             elif isinstance(event, Round):
                 shown += event.text
-                print(event.text, end="", flush=True)
+                print(for_terminal(event.text), end="", flush=True)
             else:
                 finished = event
-    print(finished.text[len(shown):])
+    print(for_terminal(finished.text[len(shown):]))
     if finished.reason == "error":
         print(f"spork: the run broke off: {finished.message}", file=sys.stderr)
     if arguments.json:
@@ -96,6 +97,8 @@ def one_line(finished: RunFinished) -> str:
 def _prompt_of(arguments: argparse.Namespace) -> str:
     if (arguments.prompt is None) == (arguments.prompt_file is None):
         raise ConfigError("give a prompt (before --stop, which takes all that follows it) or --prompt-file F, and not both")
+    if arguments.prompt_file == "-" and sys.stdin is None:
+        raise ConfigError("cannot read the prompt from -: standard input is closed")
     try:
         if arguments.prompt is not None:
             # Under a narrow locale Python hands over the bytes it could not read; they are UTF-8.

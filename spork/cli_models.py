@@ -5,18 +5,20 @@ from __future__ import annotations
 import argparse
 
 from .errors import ModelError
-from .models import PRESETS, fetch_model, is_cached
-from .proposers import PROPOSERS
-from .verifiers import VERIFIERS
 
 
 def models(arguments: argparse.Namespace) -> int:
+    from .models import PRESETS, fetch_model, is_cached
+
     if arguments.fetch is not None:
         if arguments.fetch not in PRESETS:
             raise ModelError(f"unknown preset {arguments.fetch!r}; allowed: {', '.join(PRESETS)}")
         fetch_model(arguments.fetch)
         print(f"{arguments.fetch} is ready")
         return 0
+    from .proposers import PROPOSERS
+    from .verifiers import VERIFIERS
+
     print("models (or give --model a folder or a Hub id)")
     for name, preset in PRESETS.items():
         here = "cached" if is_cached(name) else ""

@@ -7,6 +7,7 @@ import json
 
 from .cli_generate import one_line, summary
 from .events import Round, RunFinished, read_trace
+from .wording import for_terminal
 
 MARKS = {"accepted": "●", "bonus": "▲", "fallback": "◆"}
 
@@ -14,17 +15,17 @@ MARKS = {"accepted": "●", "bonus": "▲", "fallback": "◆"}
 def replay(arguments: argparse.Namespace) -> int:
     started, *rest = read_trace(arguments.file)
     config = started.config
-    print(f"{started.model} on {started.machine}, {started.dtype}: {config.get('proposer')} + {config.get('verifier')}")
-    print(f"> {started.prompt}\n")
+    what = f"{started.model} on {started.machine}, {started.dtype}: {config.get('proposer')} + {config.get('verifier')}"
+    print(for_terminal(f"{what}\n> {started.prompt}\n"))
     finished = None
     for event in rest:
         if isinstance(event, Round):
             tokens = " ".join(f"{MARKS.get(s, '?')}{p!r}" for s, p in zip(event.statuses, event.pieces))
-            print(f"{event.index:4d}  {event.clock_s:7.2f}s  {tokens}\n{'':16}{event.reason}")
+            print(f"{event.index:4d}  {event.clock_s:7.2f}s  {tokens}\n{'':16}{for_terminal(event.reason)}")
         else:
             finished = event
     if isinstance(finished, RunFinished):
-        print(f"\n{finished.text}\n\n{one_line(finished)}")
+        print(f"\n{for_terminal(finished.text)}\n\n{for_terminal(one_line(finished))}")
         if arguments.json:
             print(json.dumps(summary(started, finished), ensure_ascii=False))
     else:

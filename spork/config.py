@@ -110,6 +110,8 @@ class SporkConfig:
         layers = values.get("layers")
         if layers is not None:
             values["layers"] = Knob(1, 10_000, 1, "", integer=True).check("layers", layers)
+            if values.get("verifier", cls.verifier) != "early-layers":
+                raise ConfigError("layers is read by the verifier early-layers only; choose that one, or leave layers out")
         values["stop"] = _checked_stops(values.get("stop", ()))
         return cls(**values)
 

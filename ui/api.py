@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterable, Iterator
 
 import gradio as gr
 
+from spork.config import SporkConfig
 from spork.errors import SporkError
 from spork.events import RunFinished, to_dict
 
@@ -17,18 +18,18 @@ from .words import message
 
 def generate_endpoint(runs: Runs) -> Callable[..., Iterator[dict[str, Any]]]:
     """The function behind /generate; made here because one default depends on the host's limit."""
-    new_tokens = runs.settings.first_new_tokens
+    new_tokens, usual = runs.settings.first_new_tokens, SporkConfig()
 
     def generate(
         prompt: str,
-        k: int = 4,
-        m: int = 3,
-        tau: float = 1.0,
-        proposer: str = "recycling",
-        verifier: str = "exact",
+        k: int = usual.k,
+        m: int = usual.m,
+        tau: float = usual.tau,
+        proposer: str = usual.proposer,
+        verifier: str = usual.verifier,
         max_new_tokens: int = new_tokens,
-        temperature: float = 0.0,
-        seed: int = 0,
+        temperature: float = usual.temperature,
+        seed: int = usual.seed,
     ) -> Iterator[dict[str, Any]]:
         """Decode a prompt; streams {"run": id, "events": [...]}.
 

@@ -93,9 +93,10 @@ def what_if(trace: str) -> dict[str, Any]:
 
 
 def _values(knobs: tuple[Any, ...]) -> dict[str, Any]:
-    """The controls' values by name. No number of layers means the lens's own choice."""
+    """The controls' values by name. Layers stand for early-layers only, and none for the lens's own choice."""
     values = dict(zip(KNOB_NAMES, knobs, strict=True))
-    return values | {"layers": values["layers"] or None}
+    layers = values["layers"] if values["verifier"] == "early-layers" else None
+    return values | {"layers": layers or None}
 
 
 def _json(text: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Callable, Sequence
 
 import torch
@@ -17,6 +18,7 @@ from transformers.generation.streamers import BaseStreamer
 from ..clock import wait_for
 from ..config import SporkConfig
 from ..engine import Engine
+from ..errors import ConfigError
 from ..events import Round, RunFinished
 from ..proposers import PROPOSERS, Proposer
 from ..verifiers import VERIFIERS
@@ -39,6 +41,42 @@ class Contender:
     name: str
     run: Callable[[Sequence[int], int], Run]
     note: str = ""
+
+
+def plan() -> dict[str, Callable[..., Contender | None]]:
+    """Everyone there is, by name: `make(engine, **knobs)`, None where a model has no such part. Greedy is first."""
+    makers: dict[str, Callable[..., Contender | None]] = {
+        "greedy": lambda engine, **_: engine_greedy(engine),
+        "hf-greedy": lambda engine, **_: hf_generate(engine, "hf-greedy"),
+        "hf-prompt-lookup": lambda engine, **_: hf_generate(
+            engine, "hf-prompt-lookup", "prompt_lookup_num_tokens 10", prompt_lookup_num_tokens=10
+        ),
+        "hf-early-exit": lambda engine, **_: _hf_early_exit(engine),
+        "hf-draft-model": lambda engine, **_: _hf_draft_model(engine),
+    }
+    for proposer in PROPOSERS:
+        makers[f"{proposer}+exact"] = partial(_spork_where_it_can, proposer)
+        if proposer == "recycling":
+            makers["recycling+exact (warm)"] = warm_recycling
+    return makers
+
+
+def _spork_where_it_can(proposer: str, engine: Engine, **knobs: Any) -> Contender | None:
+    try:
+        PROPOSERS[proposer](SporkConfig(proposer=proposer), engine.parts)
+    except ConfigError:
+        return None
+    return spork(engine, proposer, "exact", **knobs)
+
+
+def _hf_early_exit(engine: Engine) -> Contender:
+    layers = max(1, len(engine.runner.layers) // 3)
+    return hf_generate(engine, "hf-early-exit", f"assistant_early_exit {layers}", assistant_early_exit=layers)
+
+
+def _hf_draft_model(engine: Engine) -> Contender | None:
+    draft = engine.draft
+    return hf_generate(engine, "hf-draft-model", draft.name, assistant_model=draft.model) if draft is not None else None
 
 
 def engine_greedy(engine: Engine) -> Contender:

@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from spork.cli import main
-from spork.events import SCHEMA, read_trace
+from spork.events import SCHEMA, dumps, read_trace
 from spork.proposers import PROPOSERS
 from tests.tiny import tiny_model
+from tests.ui.fakes import finished, round_, started
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -112,6 +114,9 @@ BAD = [
     (["generate", "x", "--k", "9" * 400], "out of range"),
     (["generate", "x", "--seed", "9" * 400], "out of range"),
     (["generate", "x", "--layers", "9" * 400], "out of range"),
+    (["generate", "x", "--layers", "10", "--verifier", "exact"], "early-layers only"),
+    (["generate", "x", "--proposer", "draft-model"], "name one with --draft-model"),
+    (["generate", "x", "--draft-model", "no such model"], "unknown model 'no such model'"),
     (["generate", "--stop", "x", "prompt"], "before --stop"),
     (["fit-lens", "--out", "/"], "cannot write"),
     (["replay", "/nonexistent/trace"], "cannot read"),
@@ -147,6 +152,33 @@ def test_a_newer_and_a_damaged_trace_are_refused(capsys, tmp_path):
         path.write_text(content)
         code, _, err = run(capsys, "replay", str(path))
         assert code == 2 and says in err
+
+
+def test_a_trace_cannot_steer_the_terminal_it_is_shown_in(tmp_path):
+    """Control characters are written out for a terminal, and left alone in a pipe."""
+    begin, round_one, end = started(), round_(0, "\x1b]0;owned\x07"), finished(1)
+    begin.prompt = round_one.reason = end.text = "\x1b[2J tab\tnewline\n\x9b31m"
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(dumps, (begin, round_one, end))), encoding="utf-8")
+    command = [sys.executable, "-m", "spork", "replay", str(path)]
+    ours, its = os.openpty()
+    assert subprocess.run(command, cwd=ROOT, stdout=its, stderr=subprocess.PIPE).returncode == 0
+    os.close(its)
+    seen = b""
+    with suppress(OSError):  # Linux ends a terminal's output with an error
+        while piece := os.read(ours, 65536):
+            seen += piece
+    os.close(ours)
+    assert b"\x1b" not in seen and "\x9b" not in seen.decode() and b"\\x1b[2J tab\t" in seen
+    assert "\x1b[2J" in subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+
+
+def test_a_closed_standard_input_is_said():
+    done = subprocess.run(
+        [sys.executable, "-m", "spork", "generate", "--prompt-file", "-"], cwd=ROOT, capture_output=True, text=True,
+        preexec_fn=lambda: os.close(0),
+    )  # fmt: skip
+    assert done.returncode == 2 and done.stderr == "spork: cannot read the prompt from -: standard input is closed\n"
 
 
 def test_an_old_trace_survives_a_run_that_never_starts(capsys, model, tmp_path):

@@ -177,7 +177,7 @@ VIEW: dict[str, str] = {
     "note_full_model": "full-model 用模型自己来提议：每轮花 M + 1 次完整前向，最多赢得 M + 1 个词元，所以不管 τ 取多少，都不可能胜过贪婪解码。",
     "note_verifier": "{verifier} 不用完整模型核对每个词元：它会改变文本（有损）。",
     "note_tau": "τ 小于 1 会接受模型自己不会写的词元：文本会改变（有损）。",
-    "note_lossless": "无损：文本与不分叉时模型写的完全一样。",
+    "note_lossless": "无损：文本与不分叉时模型写的一样（float32 下逐个 token 相同；更短的格式可能让两个 token 打平）。",
     "tabs_label": "视图",
     "tab_live": "实时",
     "tab_race": "赛跑",

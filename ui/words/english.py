@@ -182,7 +182,7 @@ VIEW: dict[str, str] = {
     "M + 1 tokens, so it cannot beat greedy decoding, whatever tau says.",
     "note_verifier": "{verifier} does not check every token against the model: it changes the text (not lossless).",
     "note_tau": "tau below 1 accepts tokens the model would not have written: it changes the text (not lossless).",
-    "note_lossless": "Lossless: the text is exactly what the model would write without forks.",
+    "note_lossless": "Lossless: the text is what the model would write without forks (in float32 to the token; shorter formats may tie two tokens).",
     # Page
     "tabs_label": "Views",
     "tab_live": "Live",
