@@ -3,10 +3,12 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from .conftest import DESK, PHONE
+
 LOOKS = {
-    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+    "light": {"viewport": DESK, "color_scheme": "light"},
+    "dark": {"viewport": DESK, "color_scheme": "dark"},
+    "phone": {"viewport": PHONE, "color_scheme": "light"},
 }
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from .conftest import DESK, PHONE
+
 
 @pytest.fixture(scope="module", params=["light", "dark"])
 def scheme(request):
@@ -11,7 +13,7 @@ def scheme(request):
 @pytest.fixture(scope="module")
 def themed(shared_visits, scheme):
     """A visitor on a phone whose system is light or dark."""
-    return shared_visits(viewport={"width": 390, "height": 844}, color_scheme=scheme).open()
+    return shared_visits(viewport=PHONE, color_scheme=scheme).open()
 
 
 def test_no_horizontal_overflow(themed, scheme):
@@ -31,11 +33,11 @@ def test_a_narrow_tree_runs_top_to_bottom(themed):
         boxes = [b for b in boxes if b]
         return max(b["x"] for b in boxes) - min(b["x"] for b in boxes), max(b["y"] for b in boxes) - min(b["y"] for b in boxes)
 
-    themed.page.set_viewport_size({"width": 390, "height": 844})
+    themed.page.set_viewport_size(PHONE)
     themed.page.wait_for_timeout(500)
     across, down = spread()
     assert down > across
-    themed.page.set_viewport_size({"width": 1280, "height": 900})
+    themed.page.set_viewport_size(DESK)
     themed.page.wait_for_timeout(500)
     across, down = spread()
     assert across > down

@@ -20,6 +20,8 @@ def test_an_interrupt_while_a_model_loads_ends_in_order():
         port = probe.getsockname()[1]
     server = subprocess.Popen(
         [sys.executable, "app.py", "--port", str(port), "--device", "cpu"], cwd=ROOT, text=True,
+        # A shell's background job is born deaf to interrupts, and so would be its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     try:

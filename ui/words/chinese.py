@@ -327,5 +327,6 @@ VIEW: dict[str, str] = {
     "reason_accepted": "分叉 {n}：{of} 个词元中接受了 {tokens} 个（τ {tau}）",
     "reason_fallback": "没有分叉的首词元达到 τ {tau}：由模型自己写一个词元",
     "reason_nothing": "没有提议任何分叉：由模型自己写一个词元",
+    "turned_down": "推测已调低：按最近的命中情况，草稿不值它的代价",
     "none": "–",
 }

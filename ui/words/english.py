@@ -349,5 +349,6 @@ VIEW: dict[str, str] = {
     "reason_accepted": "",
     "reason_fallback": "",
     "reason_nothing": "",
+    "turned_down": "",
     "none": "–",
 }

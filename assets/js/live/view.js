@@ -127,7 +127,7 @@ const View = (() => {
     Format.write(chip, `${glyph} ${TEXT[`chip_${round.decision}`]} · ${Format.tokens(round.committed.length)}`);
     chip.className = `sp-chip is-${round.decision}`;
     Format.write(reason, RunNotes.reason(round));
-    Format.write(turnedDown, round.turned_down || "");
+    Format.write(turnedDown, RunNotes.turnedDown(round));
   }
 
   function statusWords() {

@@ -20,7 +20,10 @@ const RunNotes = (() => {
     return Format.fill(TEXT.reason_accepted, { n: round.chosen + 1, tokens: drafted, of: fork ? fork.nodes.length : drafted, tau: round.tau.toFixed(2) });
   }
 
+  // Why speculation rested or was cut short in a round, and nothing where it was not.
+  const turnedDown = (round) => (round.turned_down && TEXT.turned_down) || round.turned_down || "";
+
   // What a proposer or verifier is, in the page's language; `summary` is the engine's own English.
   const part = (name, summary) => TEXT[`part_${name.replace(/-/g, "_")}`] || summary;
-  return { part, of, reason };
+  return { part, of, reason, turnedDown };
 })();
