@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import platform
 import threading
+from contextlib import closing
 from dataclasses import replace
 from importlib.metadata import version
+from itertools import islice
 from typing import Any, Iterator, Sequence
 
 import torch
@@ -40,8 +42,8 @@ from .verifiers import VERIFIERS, Verifier
 REFERENCE_PROMPT = "Tell me about the sea."
 REFERENCE_TOKENS = 32
 FIRST_USE_TOKENS = 4
-#: Tokens each proposer drafts its way through when it is timed.
-DRAFTED_TOKENS = 12
+#: Rounds each proposer drafts when it is timed.
+TIMED_ROUNDS = 4
 
 
 class Engine:
@@ -90,14 +92,16 @@ class Engine:
 
     def _time_drafting(self, name: str, ids: Sequence[int]) -> float | None:
         """Milliseconds a level of this proposer's drafts takes; None where it cannot run, or runs the model itself."""
-        config = replace(SporkConfig(), proposer=name, budget="full", max_new_tokens=DRAFTED_TOKENS)
+        config = replace(SporkConfig(), proposer=name, budget="full", max_new_tokens=REFERENCE_TOKENS)
         try:
             parts = self._parts_of_run(config)
         except ConfigError:
             return None
         if parts[0].runs_model:
             return None
-        return level_ms([event for event in self.run_parts(parts, ids, config) if isinstance(event, Round)])
+        with closing(self.run_parts(parts, ids, config)) as events:
+            rounds = (event for event in events if isinstance(event, Round))
+            return level_ms(list(islice(rounds, TIMED_ROUNDS)))
 
     def check(self, prompt: str, config: SporkConfig, *, raw: bool = False) -> None:
         """Raise SporkError for anything that would stop `run` from starting. Runs no model."""
