@@ -23,7 +23,7 @@ PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
 #: Scripts of each component, in the order they need each other; each defines one constant.
 _WORDS = ("shared/format",)
-_DRAWING = (*_WORDS, "shared/store", "shared/pacing", "shared/plotly", "shared/figure", "shared/tree", "shared/run_notes")
+_DRAWING = (*_WORDS, "shared/store", "shared/pacing", "shared/plotly", "shared/geometry", "shared/figure", "shared/overlay", "shared/tree", "shared/run_notes")
 _CARD = ("shared/save", "shared/card", "shared/measured")
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "masthead": (*_WORDS, "page/busy", "page/tabs", "page/links", "page/masthead"),

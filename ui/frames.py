@@ -1,23 +1,27 @@
 """Frames: what the server sends the view, as JSON text.
 
-A frame is `{run, source, phase, note, fraction, pace, events, layouts}`. `events` are the engine's
-own, untouched, so that the page can save a trace as it came; `layouts[i]` belongs to `events[i]`
-and holds [depth, lane] for the root and every node of a round, or null for the other events.
-`source` is live, recorded or loaded. Live, replay and a loaded trace all arrive as frames.
+A frame is `{run, source, phase, note, fraction, duty, events, layouts}`. `events` are the engine's
+own, so that the page can save a trace as it came, but for one thing: a round's nodes travel by
+column (`{"id": [...], "parent": [...], ...}`), which is a third of the text to write, send and
+read. `layouts[i]` belongs to `events[i]` and holds [depth, lane] for the root and every node of a
+round; null stands for the layout of the round before it in the frame. `source` is live, recorded
+or loaded. `duty` is the share of its time the page may spend drawing. Live, replay and a loaded trace all arrive as frames.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Iterable
 
-from spork.events import Round, dumps, parse_trace
+from spork.events import Node, Round, dumps, parse_trace, to_dict
 
 from .layout import round_layout
 from .live import Batch
 from .refusal import Refusal
+
+NODE_FIELDS = tuple(field.name for field in fields(Node))
 
 
 def frame(
@@ -32,18 +36,33 @@ def frame(
 ) -> str:
     """One frame as JSON. Each event is serialised once, here."""
     events = list(events)
-    layouts = [round_layout(event) if isinstance(event, Round) else None for event in events]
     head = {
         "run": run,
         "source": source,
         "phase": phase,
         "note": note,
         "fraction": fraction,
-        "pace": {"hz": pace.hz, "duty": pace.duty} if pace else None,
-        "layouts": layouts,
+        "duty": pace.duty if pace else None,
+        "layouts": _layouts(events),
     } | (more or {})
-    lines = ",".join(dumps(event) for event in events)
+    lines = ",".join(_by_column(event) if isinstance(event, Round) else dumps(event) for event in events)
     return f'{json.dumps(head, separators=(",", ":"))[:-1]},"events":[{lines}]}}'
+
+
+def _by_column(round_: Round) -> str:
+    columns = {name: [getattr(node, name) for node in round_.nodes] for name in NODE_FIELDS}
+    whole = to_dict(replace(round_, nodes=[])) | {"nodes": columns}
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _layouts(events: list[Any]) -> list[list[list[float] | None] | None]:
+    found: list[list[list[float] | None] | None] = []
+    last = None
+    for event in events:
+        layout = round_layout(event) if isinstance(event, Round) else None
+        found.append(None if layout == last else layout)
+        last = layout or last
+    return found
 
 
 def batch_frame(run: str, batch: Batch) -> str:

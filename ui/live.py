@@ -47,7 +47,7 @@ def page_pace(device: str, local: bool, cores: int | None = None) -> Pace:
     cores = cores or os.cpu_count() or 1
     if device.startswith("cpu") and cores <= 4:
         return Pace(hz=1.0, duty=0.015) if local else Pace(hz=4.0, duty=0.50)
-    return Pace(hz=20.0, duty=0.75)
+    return Pace(hz=14.0, duty=0.75)
 
 
 @dataclass

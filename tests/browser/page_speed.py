@@ -35,12 +35,11 @@ FORKS, DEPTH = 8, 8
 #: Every drawing: when it was painted, and which round it shows.
 WATCH = """() => {
   const plot = document.querySelector('.sp-plot .main-svg');
-  window.drawn = [];
   // Drawing happens in an animation frame; a message sent from it is handled when the frame is painted.
   const channel = new MessageChannel();
   channel.port1.onmessage = (event) => window.drawn.push([Date.now(), event.data]);
   const shown = () => +document.querySelector('.sp-panel.is-tree h2').textContent.match(/\\d+/)[0];
-  document.querySelector('.sp-plot').on('plotly_afterplot', () => channel.port2.postMessage(shown()));
+  document.querySelector('.sp-plot .js-plotly-plot').on('plotly_afterplot', () => channel.port2.postMessage(shown()));
   window.sameSvg = () => document.querySelector('.sp-plot .main-svg') === plot;
 }"""
 
@@ -107,7 +106,7 @@ def alone(engine: Replay) -> float:
 
 
 def watched(engine: Replay, page: Any) -> dict[str, Any]:
-    page.evaluate(WATCH)
+    page.evaluate("window.drawn = []")
     memory = [heap(page)]
     page.get_by_role("button", name="Generate").click()
     page.wait_for_function("document.querySelector('.sp-status').textContent.startsWith('Finished')", timeout=600_000, polling=500)
@@ -160,6 +159,7 @@ def main(rounds: int = 2000, per_second: float = 200) -> None:
         page.goto(url)
         page.wait_for_selector(".sp-plot .main-svg")
         page.wait_for_timeout(3000)
+        page.evaluate(WATCH)
         rates = [alone(engine)]
         found = [watched(engine, page) for _ in range(2)]
         rates.append(alone(engine))

@@ -12,7 +12,7 @@ def test_it_opens_on_a_recorded_run(visit):
     assert "recorded" in visit.text(".sp-badge")
     assert re.match(r"Round \d+ of \d+", visit.round_title)
     assert visit.page.locator(".spork-view .sp-token").count() > 20
-    assert "smollm2-135m" in visit.text(".sp-model")
+    visit.page.wait_for_function("document.querySelector('.sp-model').innerText.includes('smollm2-135m')")
 
 
 def test_generate_streams_a_run_to_its_end(visit):

@@ -19,17 +19,27 @@ from .fakes import finished, node, round_, started
 def test_a_frame_holds_the_events_as_they_are_and_a_layout_for_each_round():
     events = [started(), round_(0), finished(1)]
     got = json.loads(batch_frame("id", Batch("running", "note", 0.5, events, Pace(3, 0.02))))
-    assert got["events"] == [to_dict(event) for event in events]
+    columns = got["events"][1].pop("nodes")
+    rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+    assert [got["events"][0], got["events"][1] | {"nodes": rows}, got["events"][2]] == [to_dict(event) for event in events]
     assert got["layouts"][0] is None and got["layouts"][2] is None
     assert len(got["layouts"][1]) == 1 + len(round_(0).nodes)
     assert (got["run"], got["source"], got["phase"], got["note"]) == ("id", "live", "running", "note")
-    assert got["pace"] == {"hz": 3, "duty": 0.02}
+    assert got["duty"] == 0.02
+
+
+def test_a_layout_that_repeats_is_sent_once():
+    other = round_(2)
+    other.nodes, other.forks, other.chosen = [], [], None
+    got = json.loads(batch_frame("id", Batch("running", events=[round_(0), round_(1), other, round_(3)])))
+    first, second, third, fourth = got["layouts"]
+    assert second is None and len(third) == 1 and fourth == first
 
 
 def test_hostile_text_stays_text():
     text = '<img src=x onerror=alert(1)>${1+1}{{value}}"\\\u2028'
     got = json.loads(batch_frame("id", Batch("running", events=[round_(0, text)])))
-    assert got["events"][0]["nodes"][0]["text"] == text
+    assert got["events"][0]["nodes"]["text"][0] == text
 
 
 def test_a_trace_becomes_one_frame():

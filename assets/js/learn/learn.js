@@ -47,7 +47,7 @@ const Learn = (() => {
     if (byHand) title.focus();
   }
 
-  if (props.value) Store.take(state, JSON.parse(props.value));
+  if (props.value) Store.take(state, Store.read(props.value));
   if (state.rounds.length) {
     chapters = Chapters.of(state, plot, FACTS.start);
     // Drawn when first seen: a hidden box has no width to draw in.

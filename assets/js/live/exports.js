@@ -2,13 +2,12 @@
 const Exports = (() => {
   const name = (state, part) => `spork-${part}-${state.source || "empty"}`;
 
-  async function tree(drawn, state, format) {
-    if (!drawn) return;
-    const made = await drawn.image(format, Format.fill(TEXT.tree_picture_title, {
-      n: drawn.round.index + 1, decision: TEXT[`chip_${drawn.round.decision}`], tokens: Format.tokens(drawn.round.committed.length),
+  async function tree(drawn, state) {
+    const round = drawn.round;
+    const node = round && await drawn.picture(Format.fill(TEXT.tree_picture_title, {
+      n: round.index + 1, decision: TEXT[`chip_${round.decision}`], tokens: Format.tokens(round.committed.length),
     }));
-    const answer = await fetch(made);
-    Save.blob(`${name(state, `round-${drawn.round.index + 1}`)}.${format}`, await answer.blob());
+    return node && { name: name(state, `round-${round.index + 1}`), node };
   }
 
   function figures(state) {

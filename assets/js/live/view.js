@@ -26,12 +26,7 @@ const View = (() => {
   const chip = el("span", { class: "sp-chip" });
   const reason = el("p", { class: "sp-reason" });
   const turnedDown = el("p", { class: "sp-turned-down" });
-  const picture = (format) => {
-    const button = el("button", { type: "button", class: "sp-button is-small", "aria-label": Format.fill(TEXT.save_tree, { kind: format.toUpperCase() }) }, format.toUpperCase());
-    button.addEventListener("click", () => Exports.tree(tree.drawn, state, format));
-    return button;
-  };
-  const treePart = panel("tree", "", chip, reason, el("div", { class: "sp-buttons" }, picture("png"), picture("svg")), turnedDown);
+  const treePart = panel("tree", "", chip, reason, Save.buttons(TEXT.save_tree, () => Exports.tree(tree, state)), turnedDown);
   const transportBox = el("div", { class: "sp-transport" });
   const stripPart = panel("rounds", TEXT.strip_title, el("p", { class: "sp-panel-note" }, TEXT.strip_help));
 
@@ -112,7 +107,7 @@ const View = (() => {
       drawRoundHead(round);
       inspector.round(round);
     }
-    drawTree(paced ? state.pace : null);
+    drawTree(paced ? state.duty : null);
     Format.write(status, statusWords());
   }
 
@@ -202,8 +197,8 @@ const View = (() => {
   window.addEventListener("spork:show", (event) => take(event.detail));
   window.sporkTrace = () => (state.started ? { run: state.run, started: state.started, rounds: state.rounds, text: trace() } : null);
 
-  watch("value", () => props.value && take(JSON.parse(props.value)));
-  if (props.value) take(JSON.parse(props.value));
+  watch("value", () => props.value && take(Store.read(props.value)));
+  if (props.value) take(Store.read(props.value));
   else render(true);
   Format.onTheme(() => { tree.repaint(); strip.repaint(); });
   PlotlySource.load(FACTS.plotly).then(tree.ready, tree.failed);

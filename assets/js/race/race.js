@@ -81,7 +81,7 @@ const Race = (() => {
   outcome("ended", () => { asked = race.ended ? null : "stopped"; });
   outcome("failed", () => { asked = race.ended ? null : "failed_start"; });
 
-  watch("value", () => props.value && take(JSON.parse(props.value)));
+  watch("value", () => props.value && take(Store.read(props.value)));
   render(null);
   return {};
 })();

@@ -1,5 +1,5 @@
 // Words, numbers and DOM helpers. Everything a model or a visitor wrote goes through `el` (text
-// nodes) or `plotly` (escaped label); nothing here makes HTML out of text.
+// nodes) or `svg`; nothing here makes HTML out of text.
 const Format = (() => {
   const CONTROL = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
@@ -15,9 +15,6 @@ const Format = (() => {
     const glyphs = Array.from(visible(text));
     return glyphs.length <= limit ? glyphs.join("") : glyphs.slice(0, Math.max(1, limit - 1)).join("") + "…";
   }
-
-  // Plotly reads a small HTML in labels: take its meaning away.
-  const plotly = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
   const exists = (value) => typeof value === "number" && Number.isFinite(value);
   const number = (value, digits) => (exists(value) ? value.toFixed(digits) : TEXT.none);
@@ -42,6 +39,14 @@ const Format = (() => {
     return node;
   }
 
+  // The same for a picture; `words` is its text.
+  function svg(tag, attributes = {}, words) {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    if (words !== undefined) node.textContent = words;
+    return node;
+  }
+
   // Write text only where it changed: an untouched text node costs no layout.
   function write(node, text) {
     if (node.textContent !== text) node.textContent = text;
@@ -59,5 +64,5 @@ const Format = (() => {
     }).observe(document.body, { attributes: true, attributeFilter: ["class"] });
   }
 
-  return { isDark, onTheme, visible, short, plotly, exists, number, percent, probability, fill, tokens, el, write };
+  return { isDark, onTheme, visible, short, exists, number, percent, probability, fill, tokens, el, svg, write };
 })();

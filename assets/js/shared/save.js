@@ -21,11 +21,11 @@ const Save = (() => {
     image.src = source;
   }
 
-  // Two small buttons, "PNG" and "SVG"; `make` gives {name, node} or null when there is nothing yet.
+  // Two small buttons, "PNG" and "SVG"; `make` gives {name, node}, now or later, or null when there is nothing yet.
   function buttons(words, make) {
     const button = (kind, write) => {
       const node = Format.el("button", { type: "button", class: "sp-button is-small", "aria-label": Format.fill(words, { kind }) }, kind);
-      node.addEventListener("click", () => { const made = make(); if (made) write(made.name, made.node); });
+      node.addEventListener("click", async () => { const made = await make(); if (made) write(made.name, made.node); });
       return node;
     };
     return Format.el("div", { class: "sp-buttons" }, button("PNG", png), button("SVG", svg));

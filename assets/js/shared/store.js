@@ -8,15 +8,35 @@ const Store = (() => {
     return {
       run: null, source: null, started: null, rounds: [], layouts: [], lines: [], finished: null,
       head: -1, cursor: -1, peek: null, follow: true, phase: "idle", note: "", fraction: null,
-      pace: null,
+      duty: null,
     };
+  }
+
+  // A frame as it came, made whole: nodes travel by column, and a layout that repeats is sent once.
+  // Most rounds of a fast run are never drawn, so their nodes are put together when first asked for.
+  function read(text) {
+    const frame = JSON.parse(text);
+    let layout = null;
+    frame.events.forEach((event, i) => {
+      if (event.event !== "round") return;
+      const columns = event.nodes;
+      let nodes = null;
+      Object.defineProperty(event, "nodes", { enumerable: true, get: () => nodes || (nodes = rows(columns)) });
+      layout = frame.layouts[i] = frame.layouts[i] || layout;
+    });
+    return frame;
+  }
+
+  function rows(columns) {
+    const names = Object.keys(columns);
+    return columns.id.map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
   }
 
   // Fold one frame into the state. Returns {reset, added} so that drawing can append.
   function take(state, frame) {
     let reset = false;
     const before = state.rounds.length;
-    if (frame.pace) state.pace = frame.pace;
+    if (frame.duty) state.duty = frame.duty;
     if (frame.source === "live") {
       Object.assign(state, { phase: frame.phase, note: frame.note, fraction: frame.fraction });
     }
@@ -24,7 +44,7 @@ const Store = (() => {
       if (event.event === "run_started") {
         reset = true;
         Object.assign(state, empty(), {
-          run: frame.run, source: frame.source, started: event, pace: frame.pace || state.pace,
+          run: frame.run, source: frame.source, started: event, duty: frame.duty || state.duty,
           phase: frame.source === "live" ? "prefill" : frame.source, follow: frame.source === "live",
         });
       }
@@ -81,5 +101,5 @@ const Store = (() => {
     return state.head >= 0 ? state.rounds[state.head].running : {};
   }
 
-  return { empty, take, opening, goTo, clamp, isLive, atEnd, shown, figures };
+  return { empty, read, take, opening, goTo, clamp, isLive, atEnd, shown, figures };
 })();

@@ -1,10 +1,14 @@
-// The drawn tree of one round: Plotly.react in place, and pointing at a node by mouse, tap or keys.
+// The drawn tree of one round: marks by Plotly.react in place, words over them, and pointing at a node by mouse, tap or keys.
 const Tree = (() => {
-  const NARROW_PX = 700;
-  const OPTIONS = { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false };
+  const NARROW_PX = 700, TITLE_PX = 48;
+  // Pointing is ours: the layers Plotly would watch the pointer with are made anew for every drawing.
+  const OPTIONS = { staticPlot: true, responsive: false };
+  const REACH_PX = 24;
 
   function mount(parent, onNode) {
-    const plot = Format.el("div", { class: "sp-plot" });
+    const marks = Format.el("div");
+    const plot = Format.el("div", { class: "sp-plot" }, marks);
+    const overlay = Overlay.mount(plot);
     const box = Format.el("div", { class: "sp-tree", tabindex: "0", role: "group", "aria-label": TEXT.tree_help }, plot);
     const empty = Format.el("p", { class: "sp-empty", hidden: true });
     parent.append(box, empty);
@@ -12,7 +16,7 @@ const Tree = (() => {
 
     function palette() {
       const style = getComputedStyle(box);
-      const names = ["accepted", "rejected", "pending", "bonus", "fallback", "root", "ink", "muted", "line", "hollow", "focus"];
+      const names = ["accepted", "rejected", "pending", "bonus", "fallback", "root", "ink", "muted", "line", "hollow", "focus", "surface"];
       colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
       colours.font = style.fontFamily;
     }
@@ -30,40 +34,52 @@ const Tree = (() => {
       if (!width) width = box.clientWidth;
       if (!width) return false;  // on a tab that is not open; seen again, it is measured and drawn
       // Room once taken is kept for the run, so that the page below does not move from round to round.
-      lanes = Math.max(lanes, Figure.spots(layout).lanes);
-      const view = { width, narrow: width < NARROW_PX, lanes, columns, colours, font: colours.font };
-      const figure = Figure.build(round, layout, view);
-      plotly.react(plot, figure.data, figure.layout, OPTIONS);
-      if (drawn === null) listen();
-      drawn = { round, layout, view };
+      lanes = Math.max(lanes, Geometry.lanesOf(layout));
+      const geometry = Geometry.of(round, layout, { width, narrow: width < NARROW_PX, lanes, columns });
+      const figure = Figure.build(round, geometry, colours);
+      plotly.react(marks, figure.data, figure.layout, OPTIONS);
+      overlay.draw(round, geometry, colours);
+      drawn = { round, layout, geometry };
+      overlay.ring(chosen === null ? null : geometry.spots[chosen], colours);
       return true;
     }
 
-    function listen() {
-      plot.on("plotly_hover", (event) => point(event, false));
-      plot.on("plotly_click", (event) => point(event, true));
-      plot.on("plotly_unhover", () => chosen === null && select(null));
+    // The node nearest to the pointer, if one is near.
+    function under(event) {
+      if (!drawn) return null;
+      const box = plot.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+      let found = null, least = REACH_PX;
+      drawn.geometry.spots.forEach((spot, i) => {
+        const far = spot ? Math.hypot(spot[0] - x, spot[1] - y) : Infinity;
+        if (far < least) [found, least] = [i, far];
+      });
+      return found;
     }
 
-    function point(event, keep) {
-      const hit = event.points.find((p) => p.curveNumber === Figure.NODES);
-      if (!hit) return;
-      if (keep) chosen = hit.customdata;
-      select(hit.customdata);
+    let over = null;
+    function hover(index) {
+      if (index === over) return;
+      over = index;
+      if (index !== null || chosen === null) select(index);
     }
+    plot.addEventListener("pointermove", (event) => event.pointerType === "mouse" && hover(under(event)));
+    plot.addEventListener("pointerleave", () => hover(null));
+    plot.addEventListener("click", (event) => {
+      const index = under(event);
+      if (index === null) return;
+      chosen = index;
+      select(index);
+    });
 
     // `index` counts the root as 0 and the round's nodes from 1, as the layout does.
     function select(index) {
       if (!drawn) return;
-      const spot = index === null ? null : drawn.layout[index];
-      const [depth, lane] = spot || [];
-      const at = spot ? (drawn.view.narrow ? [lane, depth] : [depth, lane]) : [];
-      plotly.restyle(plot, { x: [at.slice(0, 1)], y: [at.slice(1)] }, [Figure.RING]);
+      overlay.ring(index === null ? null : drawn.geometry.spots[index], colours);
       onNode(drawn.round, index, chosen !== null);
     }
 
-    const forward = () => (drawn.view.narrow ? "ArrowDown" : "ArrowRight");
-    const backward = () => (drawn.view.narrow ? "ArrowUp" : "ArrowLeft");
+    const forward = () => (drawn.geometry.narrow ? "ArrowDown" : "ArrowRight");
+    const backward = () => (drawn.geometry.narrow ? "ArrowUp" : "ArrowLeft");
 
     function onKey(event) {
       if (!drawn || event.altKey || event.ctrlKey || event.metaKey) return;
@@ -86,7 +102,7 @@ const Tree = (() => {
         return child < 0 ? here : child;
       }
       if (key === backward()) return Math.max(0, all.findIndex((n) => n.id === node.parent));
-      const across = drawn.view.narrow ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
+      const across = drawn.geometry.narrow ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
       const step = across.indexOf(key);
       if (step < 0) return undefined;
       const level = all.map((n, i) => i).filter((i) => all[i].depth === node.depth && drawn.layout[i]);
@@ -103,19 +119,26 @@ const Tree = (() => {
       draw();
     }).observe(box);
 
-    // The drawn round as a picture (a data address), with a title and a ground of its own.
-    function image(format, title) {
-      const { round, layout, view } = drawn;
-      const figure = Figure.build(round, layout, view);
-      const ground = getComputedStyle(box).getPropertyValue("--surface").trim();
-      const height = figure.layout.height + 48;
-      const all = { ...figure.layout, height, paper_bgcolor: ground, margin: { ...figure.layout.margin, l: 24, r: 24, t: (figure.layout.margin.t || 0) + 48 }, title: { text: Format.plotly(title), x: 0.01, y: 0.985, yanchor: "top", font: { size: 18, color: colours.ink } } };
-      return plotly.toImage({ data: figure.data, layout: all }, { format, width: view.width, height, scale: format === "png" ? 2 : 1 });
+    // The drawn round as an SVG of its own, with a title and a ground; null before there is one.
+    async function picture(title) {
+      if (!drawn || !plotly) return null;
+      const { round, geometry } = drawn, font = colours.font;
+      const figure = Figure.build(round, geometry, colours);
+      const source = await plotly.toImage(figure, { format: "svg", width: geometry.width, height: geometry.height, imageDataOnly: true });
+      const height = geometry.height + TITLE_PX, size = { width: geometry.width, height, viewBox: `0 0 ${geometry.width} ${height}` };
+      const made = Format.svg("svg", { ...size, "font-family": font });
+      const body = Format.svg("g", { transform: `translate(0 ${TITLE_PX})` });
+      body.append(new DOMParser().parseFromString(source, "image/svg+xml").documentElement, overlay.svg.cloneNode(true));
+      made.append(
+        Format.svg("rect", { width: "100%", height: "100%", fill: colours.surface }),
+        Format.svg("text", { x: 16, y: 32, "font-size": 18, fill: colours.ink }, title), body);
+      return made;
     }
 
     return {
       draw,
-      get drawn() { return drawn && plotly ? { round: drawn.round, image } : null; },
+      picture,
+      get round() { return drawn && drawn.round; },
       show(round, layout) {
         if (!last || last.round !== round) chosen = null;
         last = { round, layout };
