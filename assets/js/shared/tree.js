@@ -140,7 +140,7 @@ const Tree = (() => {
       picture,
       get round() { return drawn && drawn.round; },
       show(round, layout) {
-        if (!last || last.round !== round) chosen = null;
+        if (!last || last.round !== round) chosen = over = null;
         last = { round, layout };
       },
       // The run's K and M set the size, so that nothing moves from round to round.
