@@ -100,7 +100,12 @@ class Control:
         return self._levels_drafted
 
     def paying(self, tree: ForkTree) -> list[int]:
-        """The drafted nodes that pay for their rows, possibly none, parents included."""
+        """The drafted nodes that pay for their rows, possibly none, parents included.
+
+        A round that drafts nothing says nothing of drafting: it neither judges nor prolongs a rest.
+        """
+        if not self._levels_drafted:
+            return []
         reach = reaches(tree)
         order = sorted(range(1, len(tree)), key=lambda n: (-reach[n], n))
         draft_ms = (self._level_ms.value or 0.0) * self._levels_drafted
@@ -144,8 +149,8 @@ class Control:
             return
         self._resting = self._next_rest = min(LONGEST_REST, 2 * self._next_rest or FIRST_REST)
         self._why = (
-            f"speculation turned down for {self._resting} rounds: drafts would run at "
-            f"{self._advantage.value:.2f} times the speed of one token a pass"
+            f"speculation turned down for {self._resting} rounds: with drafts the run would go at "
+            f"{self._advantage.value:.2f} times the speed of plain decoding, so they do not pay here"
         )
 
     @property

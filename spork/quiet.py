@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging as python_logging
 import threading
 import warnings
 from contextlib import contextmanager
@@ -9,6 +10,10 @@ from typing import Iterator
 
 #: The settings are the process's, so two loads at once would restore each other's silence.
 _ONE_AT_A_TIME = threading.RLock()
+
+# transformers imports torchao where it finds it, and torchao tells of every kernel that is for other machines.
+for _name in ("torchao", "torch.utils._pytree"):
+    python_logging.getLogger(_name).setLevel(python_logging.ERROR)
 
 
 @contextmanager

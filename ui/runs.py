@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Sequence
 
+from spork.sweep import MAX_PROMPTS
+
 from .desk import ModelDesk
 from .jobs import Job, LiveRun, Race, SweepRun
 from .live import Batch, stream_run
@@ -53,17 +55,19 @@ class Runs:
         new_tokens = _number(form.get("new_tokens"))
         if not 1 <= new_tokens <= min(SWEEP_TOKENS, self.settings.max_new_tokens):
             raise Refusal("sweep_tokens", value=f"{new_tokens:g}", limit=min(SWEEP_TOKENS, self.settings.max_new_tokens))
-        prompts = [text for text in _list(form.get("prompts")) if not isinstance(text, str) or text.strip()]
+        prompts = [text for text in _list(form.get("prompts"), 10_000) if not isinstance(text, str) or text.strip()]
         if not prompts:
             raise Refusal("empty_prompt")
+        if len(prompts) > MAX_PROMPTS:
+            raise Refusal("sweep_many", value=len(prompts), limit=MAX_PROMPTS)
         values = values | {"max_new_tokens": new_tokens}
         requests = tuple(self._checked(prompt, model, values) for prompt in prompts)
         ks, ms = (tuple(int(_number(v)) for v in _list(form.get(name))) for name in ("ks", "ms"))
         return SweepRun(requests, ks, ms, tuple(_number(v) for v in _list(form.get("taus"))), seconds)
 
 
-def _list(value: Any) -> Sequence[Any]:
-    if not isinstance(value, list) or len(value) > 64:
+def _list(value: Any, most: int = 64) -> Sequence[Any]:
+    if not isinstance(value, list) or len(value) > most:
         raise Refusal("sweep_form")
     return value
 

@@ -25,6 +25,10 @@ def test_no_horizontal_overflow(themed, scheme):
             page.wait_for_timeout(200)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.get_by_role("button", name="More settings").click()
+        for tab in ("Race", "Tune", "Learn", "Live"):
+            page.get_by_role("tab", name=tab).click()
+            page.wait_for_timeout(200)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (tab, width)
 
 
 def test_a_narrow_tree_runs_top_to_bottom(themed):

@@ -17,7 +17,8 @@ def raced(shared_visits):
 
 def test_a_race_says_who_was_faster_and_that_the_text_is_the_same(raced):
     page = raced.page
-    assert re.fullmatch(r"SPORK was (\d\.\d\d× as fast as|slower than) greedy(: \d\.\d\d×)?", raced.text(".sp-verdict"))
+    verdict = raced.text(".sp-verdict")
+    assert verdict == "Too close to call on this machine" or re.fullmatch(r"SPORK was (\d\.\d\d× as fast as|slower than) greedy(: \d\.\d\d×)?", verdict)
     assert "identical to greedy" in raced.text(".is-verdict .sp-parity")
     lanes = [page.locator(f".sp-lane.is-{name} .sp-lane-text").inner_text() for name in ("greedy", "spork")]
     assert lanes[0] == lanes[1] != ""

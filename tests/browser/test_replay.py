@@ -175,4 +175,4 @@ def test_a_trace_without_rounds_or_end_is_shown(visit, tmp_path):
     lonely.nodes, lonely.forks, lonely.chosen, lonely.decision = [node(1, 0, 1, " a", "fallback")], [], None, "fallback"
     visit.upload(write(tmp_path / "lonely.jsonl", [started(), lonely]))
     visit.page.wait_for_function("document.querySelectorAll('.sp-token').length > 0")
-    assert "fallback" in visit.text(".sp-chip")
+    assert "no draft" in visit.text(".sp-chip")

@@ -2,6 +2,10 @@
 
 import itertools
 from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
+
+from spork.events import dumps
+from tests.ui.fakes import finished, round_, started
 
 
 def value(visit, name):
@@ -46,6 +50,22 @@ def test_pictures_are_saved(visit, tmp_path):
         path = tmp_path / download.value.suggested_filename
         download.value.save_as(path)
         assert path.suffix == f".{kind.lower()}" and path.read_bytes().startswith(heads[kind])
+
+
+def test_a_picture_of_what_xml_cannot_write_is_still_one(visit, tmp_path):
+    begin, drawn = started(), round_(0, "\x00\uffff<b>")
+    begin.prompt = "\x1b[31m \x01 & <i>"
+    path = tmp_path / "odd.jsonl"
+    path.write_text("\n".join(map(dumps, (begin, drawn, finished(1)))), encoding="utf-8")
+    visit.upload(path)
+    visit.page.wait_for_function("document.querySelector('.sp-badge').innerText.includes('loaded')")
+    for part in ("this tree", "these figures"):
+        with visit.page.expect_download() as download:
+            visit.page.get_by_role("button", name=f"Save {part} as SVG").click()
+        download.value.save_as(tmp_path / "odd.svg")
+        assert ElementTree.parse(tmp_path / "odd.svg").getroot().tag.endswith("svg")
+        with visit.page.expect_download() as download:
+            visit.page.get_by_role("button", name=f"Save {part} as PNG").click()
 
 
 def test_tabs_are_walked_with_the_arrow_keys(visit):

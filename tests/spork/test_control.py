@@ -93,20 +93,35 @@ def test_what_it_keeps_is_a_tree():
 
 
 def test_after_a_rest_it_comes_back_when_drafts_pay_again():
+    """As the engine calls it: every round asks what pays, a resting one of a tree that is only its root."""
     control = Control(FLAT)
     ms = {"propose": 8.0, "verify": 10.0, "select": 0.0, "other": 0.0}
-    for _ in range(50 * FAIR_TRIAL):
-        if control.plan(4):
-            control.paying(chain_tree(0.02))
-        control.learn(0, ms)
-    assert control.turned_down
-    for _ in range(LONGEST_REST + 1):
-        if control.plan(4):
-            break
-        control.learn(0, ms)
-    assert control.paying(chain_tree(0.95)), "the try after the rest is a fair one"
-    control.learn(4, ms | {"propose": 0.4})
-    assert control.plan(4) > 0 and control.turned_down is None
+
+    def round_(p: float, ms: dict[str, float]) -> bool:
+        depth = control.plan(4)
+        kept = control.paying(chain_tree(p, depth) if depth else ForkTree.rooted(1))
+        control.learn(4 if kept and p > 0.5 else 0, ms)
+        return bool(kept)
+
+    for _ in range(20):
+        round_(0.02, ms)
+    assert control.turned_down and "turned down" in control.turned_down
+    drafted = [round_(0.95, ms | {"propose": 0.4}) for _ in range(400)]
+    assert any(drafted[: LONGEST_REST + 1])
+    first = drafted.index(True)
+    assert sum(drafted[first:]) > 0.9 * len(drafted[first:]), "one good try ends the rests"
+    assert control.turned_down is None
+
+
+def test_a_rest_is_not_prolonged_by_its_own_rounds():
+    control = Control(STEEP, propose_ms=8.0)
+    tries = 0
+    for _ in range(1000):
+        depth = control.plan(4)
+        tries += depth > 0
+        control.paying(chain_tree(0.02, depth) if depth else ForkTree.rooted(1))
+        control.learn(0, {"propose": 8.0 * depth, "verify": 10.0, "select": 0.0, "other": 0.0})
+    assert 1000 // (LONGEST_REST + 1) <= tries < 40
 
 
 def test_a_drafter_that_overstates_is_believed_less():

@@ -119,8 +119,14 @@ def test_the_finished_event_holds_the_whole_output(run):
     assert finished.token_ids == [t for r in run[1:-1] for t in r.committed]
 
 
-@pytest.mark.parametrize("name, value", [("k", 10**9), ("m", 10**4), ("k", 0), ("k", "abc"), ("m", None), ("tau", 2.0)])
-def test_knobs_no_run_can_have_had_are_damage(name, value):
+IMPOSSIBLE = [
+    ("k", 10**9), ("m", 10**4), ("k", 0), ("k", "abc"), ("m", None), ("tau", 2.0),
+    ("temperature", "x"), ("proposer", {"a": 1}), ("verifier", [1]), ("budget", 9),
+]
+
+
+@pytest.mark.parametrize("name, value", IMPOSSIBLE)
+def test_settings_no_run_can_have_had_are_damage(name, value):
     """Whoever draws a trace makes room by K and M, so a huge one would hang a page."""
     config = SporkConfig().to_dict() | {name: value}
     line = dumps(RunStarted(config, "m", "cpu", "float32", {}, "here", "Hi", 1))

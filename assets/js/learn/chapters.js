@@ -48,6 +48,15 @@ const Chapters = (() => {
     ];
   }
 
+  // A fallback round as it would have gone at another tau: its best fork's first token, where that passes.
+  function retold(round, tau) {
+    const best = round.forks.reduce((found, fork, i) => ((fork.score ?? -1) > (round.forks[found].score ?? -1) ? i : found), 0);
+    if (!((round.forks[best].score ?? -1) >= tau)) return { ...round, tau };
+    const first = round.forks[best].nodes[0];
+    const nodes = round.nodes.map((node) => ({ ...node, status: node.id === first ? "accepted" : "rejected" }));
+    return { ...round, tau, nodes, chosen: best, decision: "accepted" };
+  }
+
   // Drag the line across one fallback round: which first tokens would have passed?
   function tauLesson(box, round, layout, plot) {
     const show = plot(box, { round, layout });
@@ -59,8 +68,8 @@ const Chapters = (() => {
       const tau = Number(input.value);
       Format.write(shown, tau.toFixed(2));
       const passing = round.forks.filter((fork) => fork.score !== null && fork.score >= tau).length;
-      Format.write(words, Format.fill(passing ? TEXT.tau_passes : TEXT.tau_none, { n: passing, tau: tau.toFixed(2) }));
-      show({ round: { ...round, tau }, layout });
+      Format.write(words, Format.fill(passing ? TEXT.tau_passes : TEXT.tau_none, { n: passing, total: round.forks.length, tau: tau.toFixed(2) }));
+      show({ round: retold(round, tau), layout });
     };
     input.addEventListener("input", draw);
     draw();

@@ -20,7 +20,9 @@ const Question = (() => {
     check.addEventListener("click", () => {
       const guess = Number(parent.querySelector(`input[name="${name}"]:checked`).value);
       const verdict = guess === right ? TEXT.guess_right : right < 0 ? TEXT.guess_was_none : Format.fill(TEXT.guess_was, { n: right + 1 });
-      Format.write(answer, `${verdict} ${RunNotes.reason(round)}`);
+      for (const guessed of parent.querySelectorAll(".sp-guess")) guessed.classList.toggle("is-right", Number(guessed.querySelector("input").value) === right);
+      const why = RunNotes.reason(round);
+      Format.write(answer, `${verdict} ${why.charAt(0).toUpperCase()}${why.slice(1)}.`);
       reveal();
     });
   }

@@ -5,7 +5,7 @@ const Exports = (() => {
   async function tree(drawn, state) {
     const round = drawn.round;
     const node = round && await drawn.picture(Format.fill(TEXT.tree_picture_title, {
-      n: round.index + 1, decision: TEXT[`chip_${round.decision}`], tokens: Format.tokens(round.committed.length),
+      n: round.index + 1, decision: TEXT[`chip_${RunNotes.kind(round)}`], tokens: Format.tokens(round.committed.length),
     }));
     return node && { name: name(state, `round-${round.index + 1}`), node };
   }

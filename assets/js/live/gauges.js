@@ -54,10 +54,14 @@ const Gauges = (() => {
       meter.setAttribute("aria-valuetext", `${Format.number(value, 1)}, ${rateNote.textContent}`);
     }
 
+    // A round costs a pass at least, so no run is faster than greedy by more than its tokens a round: a rate
+    // timed when the model loaded was then timed at a slower moment, and says nothing.
+    const stale = (figures, paired) => !paired && figures.speedup > figures.tokens_per_round;
+
     function showSpeed(figures, paired) {
-      const value = figures.speedup, slower = Format.exists(value) && value < 1;
+      const value = stale(figures, paired) ? null : figures.speedup, slower = Format.exists(value) && value < 1;
       Format.write(speed, Format.exists(value) ? `${value.toFixed(2)}×` : TEXT.none);
-      const against = !Format.exists(value) ? TEXT.speedup_none : paired ? TEXT.speedup_paired : TEXT.speedup_unpaired;
+      const against = stale(figures, paired) ? TEXT.speedup_stale : !Format.exists(value) ? TEXT.speedup_none : paired ? TEXT.speedup_paired : TEXT.speedup_unpaired;
       Format.write(speedNote, slower ? `${TEXT.slower} · ${against}` : against);
       speed.parentElement.classList.toggle("is-slower", slower);
     }
@@ -74,15 +78,16 @@ const Gauges = (() => {
 
     // Both sides of the bargain: what a round commits, and what it would have to.
     function showEven(figures) {
-      const known = Format.exists(figures.break_even);
+      const known = figures.speedup_paired && Format.exists(figures.break_even);
       Format.write(even, known ? Format.fill(TEXT.break_even, { need: figures.break_even.toFixed(2), got: Format.number(figures.tokens_per_round, 2) }) : TEXT.break_even_none);
     }
 
-    function showParity(result) {
-      parity.hidden = !result;
-      if (!result) return;
+    function showParity(result, config, whole) {
+      parity.hidden = !whole;
+      parity.classList.toggle("is-unknown", !result);
+      if (!result) return Format.write(parity, TEXT.parity_unknown);
       parity.classList.toggle("is-different", !result.identical);
-      Format.write(parity, Measured.parity(result));
+      Format.write(parity, Measured.parity(result, config));
     }
 
     return {
@@ -91,7 +96,8 @@ const Gauges = (() => {
         const whole = state.finished && Store.atEnd(state);
         const reference = state.started && state.started.reference;
         // A paired run knows its greedy rate for sure only once the second baseline has run too.
-        const last = whole && Format.exists(figures.greedy_tokens_per_s) ? figures.greedy_tokens_per_s : null;
+        const known = state.finished ? state.finished.metrics : {};
+        const last = known.speedup_paired && Format.exists(known.greedy_tokens_per_s) ? known.greedy_tokens_per_s : null;
         showRate(figures, last || (reference ? reference.tokens_per_s : null));
         showSpeed(figures, whole && figures.speedup_paired !== undefined ? figures.speedup_paired : reference && reference.paired);
         Format.write(small[0].value, Format.percent(figures.acceptance_rate));
@@ -104,7 +110,7 @@ const Gauges = (() => {
           how.replaceChildren(...Measured.card(Measured.ofRun(state.started, state.finished)).children);
         }
         showEven(whole ? figures : {});
-        showParity(whole ? figures.parity : null);
+        showParity(whole ? figures.parity : null, state.started && state.started.config, whole);
       },
     };
   }

@@ -1,6 +1,6 @@
 // A node's numbers in words: the line under the tree, and the whole round as a table.
 const Inspector = (() => {
-  const STATUS = { accepted: "●", rejected: "○", bonus: "▲", fallback: "◆", root: "■" };
+  const STATUS = { accepted: "●", rejected: "○", bonus: "▲", fallback: "◆", plain: "·", root: "■" };
 
   function why(round, node) {
     if (node.status !== "rejected") return TEXT[`why_${node.status}`];

@@ -24,7 +24,7 @@ const Strip = (() => {
 
     function palette() {
       const style = getComputedStyle(box);
-      colours = Object.fromEntries(["accepted", "bonus", "fallback", "line", "surface"].map((n) => [n, style.getPropertyValue(`--${n}`).trim()]));
+      colours = Object.fromEntries(["accepted", "bonus", "fallback", "rejected", "line", "surface"].map((n) => [n, style.getPropertyValue(`--${n}`).trim()]));
     }
 
     // Slots double when they are used up, so that bars rarely change their width.
@@ -62,7 +62,7 @@ const Strip = (() => {
       const unit = (HEIGHT - FOOT - 6) / tallest, foot = HEIGHT - FOOT;
       if (round.decision === "fallback") {
         const r = Math.max(1.5, Math.min(wide / 2, 5)), cx = x + wide / 2, cy = foot - r - 2;
-        ink.fillStyle = colours.fallback;
+        ink.fillStyle = colours[round.forks.length ? "fallback" : "rejected"];
         ink.beginPath();
         ink.moveTo(cx, cy - r); ink.lineTo(cx + r, cy); ink.lineTo(cx, cy + r); ink.lineTo(cx - r, cy);
         ink.fill();
@@ -90,7 +90,7 @@ const Strip = (() => {
       box.setAttribute("aria-valuemax", String(Math.max(1, rounds.length)));
       box.setAttribute("aria-valuenow", String(Math.max(1, shown + 1)));
       box.setAttribute("aria-valuetext", round ? Format.fill(TEXT.strip_value, {
-        n: shown + 1, total: rounds.length, decision: TEXT[`chip_${round.decision}`], tokens: Format.tokens(round.committed.length),
+        n: shown + 1, total: rounds.length, decision: TEXT[`chip_${RunNotes.kind(round)}`], tokens: Format.tokens(round.committed.length),
       }) : TEXT.no_rounds);
     }
 

@@ -13,7 +13,8 @@ const TextPanel = (() => {
       let open = line || fresh.appendChild(Format.el("div"));
       for (let i = from; i < rounds.length; i++) {
         const round = rounds[i];
-        spans.push(round.pieces.map((piece, j) => token(piece, round.statuses[j], i)).filter(Boolean));
+        const kind = RunNotes.kind(round);
+        spans.push(round.pieces.map((piece, j) => token(piece, kind === "plain" ? kind : round.statuses[j], i)).filter(Boolean));
         for (const span of spans[i]) {
           open.append(span);
           if (span.textContent.endsWith("\n")) open = fresh.appendChild(Format.el("div"));
@@ -54,8 +55,7 @@ const TextPanel = (() => {
       const span = spans[round] && spans[round][0];
       if (!span) return;
       const box = stick.getBoundingClientRect(), at = span.getBoundingClientRect();
-      if (at.top < box.top) stick.scrollBy(0, at.top - box.top - 8);
-      else if (at.bottom > box.bottom) stick.scrollBy(0, at.bottom - box.bottom + 8);
+      if (at.top < box.top || at.bottom > box.bottom) stick.scrollBy(0, at.top - box.top - box.height / 3);
     }
 
     const roundOf = (event) => {

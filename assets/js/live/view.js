@@ -18,10 +18,12 @@ const View = (() => {
   const status = el("p", { class: "sp-status" });
   const said = el("p", { class: "sp-said", role: "status", "aria-live": "polite" });
   const notes = el("div", { class: "sp-run-notes" });
-  root.append(el("div", { class: "sp-status-row" }, status, notes), said);
+  const glossary = el("details", { class: "sp-more" }, el("summary", {}, TEXT.glossary_title),
+    el("ul", { class: "sp-how" }, ...["fork", "tau", "fallback", "bonus", "greedy", "speedup", "jump"].map((name) => el("li", {}, TEXT[`glossary_${name}`]))));
+  root.append(el("div", { class: "sp-live-intro" }, el("p", { class: "sp-intro" }, TEXT.live_intro), glossary), el("div", { class: "sp-status-row" }, status, notes), said);
   const say = (words) => { said.textContent = words; };
 
-  const textPart = panel("text", TEXT.text_title, legend(["accepted", "bonus", "fallback"]));
+  const textPart = panel("text", TEXT.text_title, legend(["accepted", "bonus", "fallback", "plain"]));
   const gaugePart = panel("gauges", TEXT.gauges_title, Save.buttons(TEXT.save_figures, () => Exports.figures(state)));
   const chip = el("span", { class: "sp-chip" });
   const reason = el("p", { class: "sp-reason" });
@@ -118,9 +120,9 @@ const View = (() => {
     chip.hidden = reason.hidden = !round;
     turnedDown.hidden = !(round && round.turned_down);
     if (!round) return;
-    const glyph = Inspector.STATUS[round.decision === "accepted" ? "accepted" : "fallback"];
-    Format.write(chip, `${glyph} ${TEXT[`chip_${round.decision}`]} · ${Format.tokens(round.committed.length)}`);
-    chip.className = `sp-chip is-${round.decision}`;
+    const kind = RunNotes.kind(round);
+    Format.write(chip, `${Inspector.STATUS[kind]} ${TEXT[`chip_${kind}`]} · ${Format.tokens(round.committed.length)}`);
+    chip.className = `sp-chip is-${kind}`;
     Format.write(reason, RunNotes.reason(round));
     Format.write(turnedDown, RunNotes.turnedDown(round));
   }
@@ -134,7 +136,7 @@ const View = (() => {
   function sayRound() {
     const round = state.rounds[state.cursor];
     say(Format.fill(TEXT.said_round, {
-      n: round.index + 1, decision: TEXT[`chip_${round.decision}`], tokens: Format.tokens(round.committed.length), reason: RunNotes.reason(round),
+      n: round.index + 1, decision: TEXT[`chip_${RunNotes.kind(round)}`], tokens: Format.tokens(round.committed.length), reason: RunNotes.reason(round),
     }));
   }
 
@@ -201,6 +203,6 @@ const View = (() => {
   if (props.value) take(Store.read(props.value));
   else render(true);
   Format.onTheme(() => { tree.repaint(); strip.repaint(); });
-  PlotlySource.load(FACTS.plotly).then(tree.ready, tree.failed);
+  PlotlySource.load(FACTS.plotly).then(tree.ready, tree.failed).then(() => Store.isLive(state) || text.reveal(state.cursor));
   return { state };
 })();

@@ -1,5 +1,5 @@
 // The race view: folds race frames into three runs (greedy, SPORK, greedy), shows them as they are
-// measured, and then both on one clock. Greedy's faster run is the one drawn; the figures use both.
+// measured, and then both on one clock. Greedy's run nearest to the mean of both is drawn; the figures use both.
 const Race = (() => {
   const { el } = Format;
   const root = element.querySelector(".spork-race");
@@ -47,7 +47,9 @@ const Race = (() => {
 
   function finish() {
     race.ended = true;
-    const best = race.greedy.reduce((a, b) => ((b.finished.metrics.tokens_per_s || 0) > (a.finished.metrics.tokens_per_s || 0) ? b : a));
+    const mean = race.spork[0].finished.metrics.greedy_tokens_per_s;
+    const off = (run) => Math.abs((run.finished.metrics.tokens_per_s || 0) - mean);
+    const best = race.greedy.reduce((a, b) => (off(b) < off(a) ? b : a));
     lanes.greedy.update(best);
     const scale = Math.max(best.finished.metrics.decode_s, race.spork[0].finished.metrics.decode_s) || 1;
     const tallest = Math.max(1, ...race.spork[0].rounds.map((round) => round.committed.length));
@@ -55,8 +57,7 @@ const Race = (() => {
     lanes.spork.finish(scale, tallest, Format.fill(TEXT.lane_done, { s: race.spork[0].finished.metrics.decode_s.toFixed(2) }));
     verdict.show(race);
     clock.ready(scale);
-    const figures = race.spork[0].finished.metrics;
-    said.textContent = Verdict.sentence(figures);
+    said.textContent = Verdict.sentence(race);
   }
 
   function render(frame) {

@@ -2,15 +2,26 @@
 const Verdict = (() => {
   const { el } = Format;
 
-  function sentence(figures) {
+  // Two greedy runs this far apart say that the machine was busy with something else.
+  const UNEVEN = 1.15;
+  const greedyRates = (race) => race.greedy.map((run) => run.finished.metrics.tokens_per_s);
+
+  function tooClose(race) {
+    const rates = greedyRates(race), apart = Math.max(...rates) / Math.min(...rates), x = race.spork[0].finished.metrics.speedup;
+    return apart > UNEVEN && x < apart && x > 1 / apart;
+  }
+
+  function sentence(race) {
+    const figures = race.spork[0].finished.metrics;
     if (!Format.exists(figures.speedup)) return TEXT.race_no_figure;
+    if (tooClose(race)) return TEXT.race_too_close;
     const x = figures.speedup.toFixed(2);
     return Format.fill(figures.speedup < 1 ? TEXT.race_slower : TEXT.race_faster, { x });
   }
 
   function how(race) {
     const { started, finished } = race.spork[0];
-    const rates = race.greedy.map((run) => Format.number(run.finished.metrics.tokens_per_s, 1)).join(TEXT.and);
+    const rates = greedyRates(race).map((rate) => Format.number(rate, 1)).join(TEXT.and);
     return [
       Format.fill(TEXT.how_order, { n: finished.token_ids.length }),
       Format.fill(TEXT.how_spread, { rates }),
@@ -26,7 +37,7 @@ const Verdict = (() => {
     return {
       name: "spork-race",
       node: Card.build({
-        headline: sentence(figures), subline: Measured.inBrief(started), prompt: started.prompt,
+        headline: sentence(race), subline: Measured.inBrief(started), prompt: started.prompt,
         bars: [
           { name: TEXT.greedy, value: figures.greedy_tokens_per_s, words: named(figures.greedy_tokens_per_s), kind: "greedy" },
           { name: "SPORK", value: figures.tokens_per_s, words: named(figures.tokens_per_s), kind: "spork" },
@@ -42,12 +53,13 @@ const Verdict = (() => {
 
   function mount(parent, open) {
     const words = el("p", { class: "sp-verdict" }), same = el("p", { class: "sp-parity" });
+    const noise = el("p", { class: "sp-intro", hidden: true });
     const list = Measured.card([]);
     const show = el("button", { type: "button", class: "sp-button" }, TEXT.race_open);
     show.addEventListener("click", open);
     let race = null;
     const box = el("section", { class: "sp-panel is-verdict", "aria-label": TEXT.verdict_title, hidden: true },
-      words, same, el("div", { class: "sp-verdict-tools" }, show, Save.buttons(TEXT.save_card, () => race && card(race))),
+      words, noise, same, el("div", { class: "sp-verdict-tools" }, show, Save.buttons(TEXT.save_card, () => race && card(race))),
       el("details", { class: "sp-more" }, el("summary", {}, TEXT.how_title), list));
     parent.append(box);
     return {
@@ -56,9 +68,12 @@ const Verdict = (() => {
         box.hidden = !race;
         if (!race) return;
         const figures = race.spork[0].finished.metrics;
-        Format.write(words, sentence(figures));
-        words.classList.toggle("is-slower", figures.speedup < 1);
-        Format.write(same, Measured.parity(figures.parity));
+        const close = Format.exists(figures.speedup) && tooClose(race);
+        Format.write(words, sentence(race));
+        words.classList.toggle("is-slower", figures.speedup < 1 && !close);
+        noise.hidden = !close;
+        Format.write(noise, Format.fill(TEXT.race_noise, { rates: greedyRates(race).map((rate) => Format.number(rate, 1)).join(TEXT.and), x: Format.number(figures.speedup, 2) }));
+        Format.write(same, Measured.parity(figures.parity, race.spork[0].started.config));
         same.classList.toggle("is-different", Boolean(figures.parity && !figures.parity.identical));
         list.replaceChildren(...how(race).map((line) => el("li", {}, line)));
       },

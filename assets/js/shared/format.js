@@ -1,7 +1,7 @@
 // Words, numbers and DOM helpers. Everything a model or a visitor wrote goes through `el` (text
 // nodes) or `svg`; nothing here makes HTML out of text.
 const Format = (() => {
-  const CONTROL = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+  const CONTROL = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]/gu;
 
   // A token as one visible line: spaces, line ends, tabs and invisible characters get a glyph.
   function visible(text) {

@@ -13,9 +13,9 @@ const Measured = (() => {
   }
 
   // Parity in a sentence: the same, or where the texts part and by how much.
-  function parity(result) {
+  function parity(result, config) {
     if (!result) return TEXT.none;
-    if (result.identical) return TEXT.parity_yes;
+    if (result.identical) return config.temperature > 0 ? TEXT.parity_sampled : TEXT.parity_yes;
     const gap = Format.exists(result.logit_gap) ? ` ${Format.fill(TEXT.parity_gap, { gap: result.logit_gap.toPrecision(2) })}` : "";
     return Format.fill(TEXT.parity_no, { n: result.first_difference }) + gap;
   }

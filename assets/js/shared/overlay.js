@@ -60,7 +60,7 @@ const Overlay = (() => {
       if (!spot || (lost && geometry.loserChars === 0)) return [];
       const half = Figure.SIZE[node.status] / 2, middle = spot[1] + geometry.font * 0.35;
       const place = geometry.narrow ? { x: spot[0] + half + 4, y: middle, anchor: "start" }
-        : root ? { x: spot[0] - half - 5, y: middle, anchor: "end" } : { x: spot[0], y: spot[1] - half - 5 };
+        : root ? { x: spot[0] - half - 5, y: middle, anchor: "end" } : { x: spot[0], y: spot[1] - half - 8 };
       return [{ ...place, size: geometry.font, bold: !lost, quiet: lost, words: Format.short(node.text, root ? geometry.rootChars : geometry.chars) }];
     });
   }
@@ -71,16 +71,20 @@ const Overlay = (() => {
     return round.forks.flatMap((fork, i) => {
       const spot = geometry.spots[index.get(fork.nodes[0])];
       if (!spot) return [];
-      const won = i === round.chosen, long = full * (fork.score ?? 0);
+      const won = i === round.chosen, long = full * Math.max(0, Math.min(1, fork.score ?? 0));
       const value = fork.score === null ? TEXT.no_score : fork.score.toFixed(2);
       const word = { words: `${value} ${won ? "✓" : "✗"}`, bold: won, quiet: !won };
       return [geometry.narrow ? {
         won, box: { x: spot[0] - thick / 2, y: zero - long, width: thick, height: long }, label: { ...word, x: spot[0], y: zero - long - 5, size: 12 },
       } : {
-        won, box: { x: zero, y: spot[1] - thick / 2, width: long, height: thick }, label: { ...word, x: zero + long + 7, y: spot[1] + 5.5, size: 16, anchor: "start" },
+        won, box: { x: zero, y: spot[1] - thick / 2, width: long, height: thick }, label: { ...word, x: beside(zero + long, zero + full * geometry.tau), y: spot[1] + 5.5, size: 16, anchor: "start" },
       }];
     });
   }
+
+  // Where a score stands: after its bar, or after the tau line where that would run through it.
+  const SCORE_PX = 60, GAP_PX = 7;
+  const beside = (end, tau) => (end < tau && tau < end + SCORE_PX ? tau : end) + GAP_PX;
 
   function rules(geometry, colours) {
     const { zero, full, from, to } = geometry.bars;

@@ -11,6 +11,8 @@ const RunNotes = (() => {
     if (lossless && praise) lines.push(["good", TEXT.note_lossless]);
     return lines.map(([kind, words]) => Format.el("p", { class: `sp-callout is-${kind}` }, words));
   }
+  // How a round went: a fallback that had nothing to judge is no failure, and looks like none.
+  const kind = (round) => (round.decision === "fallback" && round.forks.length === 0 ? "plain" : round.decision);
   // Why a round ended as it did. The engine's own line is English; other languages say it from the data.
   function reason(round) {
     if (!TEXT.reason_accepted) return round.reason;
@@ -25,5 +27,5 @@ const RunNotes = (() => {
 
   // What a proposer or verifier is, in the page's language; `summary` is the engine's own English.
   const part = (name, summary) => TEXT[`part_${name.replace(/-/g, "_")}`] || summary;
-  return { part, of, reason, turnedDown };
+  return { part, of, kind, reason, turnedDown };
 })();

@@ -7,11 +7,14 @@ const Save = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
   const text = (name, type, words) => blob(name, new Blob([words], { type }));
-  const svg = (name, node) => text(`${name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(node));
+  // What a model or a visitor wrote may hold characters that XML has no way to write.
+  const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+  const markup = (node) => new XMLSerializer().serializeToString(node).replace(NOT_XML, "\ufffd");
+  const svg = (name, node) => text(`${name}.svg`, "image/svg+xml", markup(node));
 
   function png(name, node, scale = 2) {
     const image = new Image();
-    const source = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(node)], { type: "image/svg+xml" }));
+    const source = URL.createObjectURL(new Blob([markup(node)], { type: "image/svg+xml" }));
     image.onload = () => {
       const canvas = Format.el("canvas", { width: node.getAttribute("width") * scale, height: node.getAttribute("height") * scale });
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);

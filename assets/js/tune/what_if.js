@@ -20,7 +20,13 @@ const WhatIf = (() => {
       const found = window.sporkTrace && window.sporkTrace();
       if (!found || !found.rounds.length) return fail(TEXT.what_if_none);
       trace = found;
-      const answer = await server.what_if(found.text);
+      fail("");  // the answers on show are another run's
+      let answer;
+      try {
+        answer = await server.what_if(found.text);
+      } catch (error) {
+        answer = { error: TEXT.what_if_failed };
+      }
       if (trace !== found) return;
       if (answer.error) return fail(answer.error);
       rounds = answer.rounds;
