@@ -22,6 +22,8 @@ def replay(arguments: argparse.Namespace) -> int:
         if isinstance(event, Round):
             tokens = " ".join(f"{MARKS.get(s, '?')}{p!r}" for s, p in zip(event.statuses, event.pieces))
             print(f"{event.index:4d}  {event.clock_s:7.2f}s  {tokens}\n{'':16}{for_terminal(event.reason)}")
+            if event.turned_down:
+                print(f"{'':16}{for_terminal(event.turned_down)}")
         else:
             finished = event
     if isinstance(finished, RunFinished):

@@ -3,7 +3,9 @@
 Without packing, every product of two or more rows rearranges the whole weight matrix first, so a
 pass over two rows costs twice a pass over one and speculation cannot pay. oneDNN can lay a weight
 out once, ahead of time; PyTorch's compiler uses the same two operators. Measured on two AVX2 cores
-with the shapes of the default model: 1 / 8 rows took 41 / 82 ms as they come, 33 / 52 ms packed.
+with the shapes of the default model: 1 / 8 rows took 41 / 82 ms as they come, 33 / 52 ms packed. On
+two AVX-512 cores it was 54 / 94 against 61 / 80: one row is better left as it comes there. So the
+smallest products are timed once a process, and go whichever way is faster.
 
 The contract: the model is as it was whenever no pass of ours runs, so transformers' own `generate`
 on it is what it always is. A packed copy takes as much memory again, and is made only where that
@@ -13,6 +15,8 @@ leaves half of what is free.
 from __future__ import annotations
 
 import logging
+import time
+from functools import lru_cache
 from types import TracebackType
 from typing import Callable
 
@@ -42,8 +46,43 @@ def linear(weight: torch.Tensor, bias: torch.Tensor | None = None) -> Linear:
     """x [..., in] → x weightᵀ + bias [..., out], packed where that helps; `weight` is [out, in]."""
     if not can_pack(weight):
         return lambda x: nn.functional.linear(x, weight, bias)
+    packed, as_it_comes = _packed(weight, bias), rows_better_as_they_come()
+
+    def product(x: torch.Tensor) -> torch.Tensor:
+        if x.numel() <= as_it_comes * x.shape[-1]:
+            return nn.functional.linear(x, weight, bias)
+        return packed(x)
+
+    return product
+
+
+def _packed(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
     packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), ROWS_HINT)
     return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
+
+
+@lru_cache(maxsize=1)
+def rows_better_as_they_come(most: int = 2, repeats: int = 7) -> int:
+    """Up to how many rows, of `most`, a product with an unpacked matrix is faster on this machine; 0 where packed always is.
+
+    Timed on a matrix larger than most caches (57 MB), by the best of `repeats` turns.
+    """
+    weight = torch.ones(24_576, 576)
+    ways = (lambda x: nn.functional.linear(x, weight)), _packed(weight, None)
+    with torch.inference_mode():
+        for rows in range(1, most + 1):
+            x = torch.ones(rows, weight.shape[1])
+            turns = [[_seconds(way, x) for way in ways] for _ in range(repeats + 1)][1:]
+            plain, packed = (min(times) for times in zip(*turns))
+            if plain >= packed:
+                return rows - 1
+    return most
+
+
+def _seconds(way: Linear, x: torch.Tensor) -> float:
+    start = time.perf_counter()
+    way(x)
+    return time.perf_counter() - start
 
 
 class PackedModel:

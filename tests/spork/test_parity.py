@@ -29,11 +29,17 @@ def llama() -> Engine:
     return complete_engine(tiny_model("llama"))
 
 
+@pytest.fixture(scope="module")
+def text(engine):
+    """The prompt's ids, and what transformers writes after them: three rounds of the longest forks."""
+    ids = engine.encode(PROMPT, raw=True)
+    return ids, transformers_greedy(engine.loaded, ids, 3 * 10)
+
+
 @pytest.mark.parametrize("proposer", DRAFTERS)
 @pytest.mark.parametrize("k", range(1, 9))
-def test_every_k_and_m_gives_the_text_of_transformers(engine, proposer, k):
-    ids = engine.encode(PROMPT, raw=True)
-    expected = transformers_greedy(engine.loaded, ids, 3 * 10)
+def test_every_k_and_m_gives_the_text_of_transformers(engine, text, proposer, k):
+    ids, expected = text
     for m in range(9):
         found = first_rounds(engine, ids, 3, proposer=proposer, k=k, m=m, max_new_tokens=100)
         written = [token for round_ in found for token in round_.committed]

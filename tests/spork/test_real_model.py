@@ -17,7 +17,7 @@ from tests.spork.decode import decode, first_rounds, rounds, transformers_greedy
 
 pytestmark = pytest.mark.real_model
 
-COUNT = 32
+COUNT = 24
 PHOTOSYNTHESIS = "Explain how photosynthesis works in simple terms."
 PROMPTS = [
     PHOTOSYNTHESIS,
