@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from .cli_generate import one_line, summary
 from .events import Round, RunFinished, read_trace
@@ -32,4 +33,7 @@ def replay(arguments: argparse.Namespace) -> int:
             print(json.dumps(summary(started, finished), ensure_ascii=False))
     else:
         print("\nthe recording ends before the run did")
+        if arguments.json:
+            print("spork: no JSON object: the recording ends before the run did", file=sys.stderr)
+            return 1
     return 0

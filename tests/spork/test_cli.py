@@ -254,3 +254,11 @@ def test_a_full_disk_is_said_in_one_line():
         done = subprocess.run([sys.executable, "-m", "spork", "models"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
     assert done.stderr.strip().splitlines() == ["spork: No space left on device"]
+
+
+def test_a_cut_recording_has_no_json_to_give_and_says_so(capsys, tmp_path):
+    path = tmp_path / "cut.jsonl"
+    path.write_text("\n".join(map(dumps, (started(), round_(0)))), encoding="utf-8")
+    assert run(capsys, "replay", str(path))[0] == 0
+    code, _, err = run(capsys, "replay", str(path), "--json")
+    assert code == 1 and "before the run did" in err
