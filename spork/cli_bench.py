@@ -68,8 +68,9 @@ def contenders_of(engine: "Engine", arguments: argparse.Namespace) -> "list[Cont
     from .bench.contenders import plan
 
     knobs = {name: value for name in ("k", "m") if (value := getattr(arguments, name)) is not None}
-    only = arguments.only or list(plan())
-    found = {name: make(engine, **knobs) for name, make in plan().items() if name == "greedy" or name in only}
+    makers = plan()
+    only = arguments.only or makers
+    found = {name: make(engine, **knobs) for name, make in makers.items() if name == "greedy" or name in only}
     missing = [name for name in arguments.only or () if found[name] is None]
     if missing:
         raise ConfigError(f"{engine.loaded.name} cannot run {', '.join(missing)}: it has no such part")
@@ -80,6 +81,7 @@ def _check_names(only: list[str]) -> None:
     """Refuse at once what no model could run; what this one cannot is found out when it is loaded."""
     from .bench.contenders import plan
 
+    known = plan()
     for name in only:
-        if name not in plan():
-            raise ConfigError(f"unknown contender {name!r}; allowed: {', '.join(plan())}")
+        if name not in known:
+            raise ConfigError(f"unknown contender {name!r}; allowed: {', '.join(known)}")

@@ -174,16 +174,19 @@ def from_dict(data: Any) -> RunStarted | Round | RunFinished:
         where = ".".join(str(part) for part in first["loc"]) or "event"
         raise TraceError(f"damaged trace: {where}: {first['msg']}") from None
     if isinstance(event, RunStarted):
-        _check_knobs("config", event.config)
         _check_config(event.config)
     if isinstance(event, Round):
-        _check_knobs(f"round {event.index}", {"k": event.k, "m": event.m, "tau": event.tau})
+        _check_knobs(f"round {event.index}", {"k": event.k, "m": event.m, "tau": event.tau}, SHAPE)
         _check_round(event)
     return event
 
 
-def _check_knobs(where: str, values: dict[str, Any], names: Iterable[str] = ("k", "m", "tau")) -> None:
-    """Refuse K, M or tau that no run can have had; whoever draws the trace makes room by them."""
+#: Whoever draws a trace makes room by these, so none may be missing.
+SHAPE = ("k", "m", "tau")
+
+
+def _check_knobs(where: str, values: dict[str, Any], names: Iterable[str]) -> None:
+    """Refuse a knob that is missing or stands where no run can have had it."""
     for name in names:
         try:
             KNOBS[name].check(name, values.get(name))
@@ -192,8 +195,8 @@ def _check_knobs(where: str, values: dict[str, Any], names: Iterable[str] = ("k"
 
 
 def _check_config(config: dict[str, Any]) -> None:
-    """The other settings may be missing, as they may be new; where they are there they are what a run can have had."""
-    _check_knobs("config", config, [name for name in KNOBS if config.get(name) is not None])
+    """Settings beside the shape may be missing, as they may be new; where they are there they are what a run can have had."""
+    _check_knobs("config", config, [name for name in KNOBS if name in SHAPE or config.get(name) is not None])
     for name in ("proposer", "verifier", "early_score", "budget"):
         if not isinstance(config.get(name, ""), str):
             raise TraceError(f"damaged trace: config: {name} must be a name, got {shortened(config[name])}")

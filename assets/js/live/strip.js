@@ -62,7 +62,7 @@ const Strip = (() => {
       const unit = (HEIGHT - FOOT - 6) / tallest, foot = HEIGHT - FOOT;
       if (round.decision === "fallback") {
         const r = Math.max(1.5, Math.min(wide / 2, 5)), cx = x + wide / 2, cy = foot - r - 2;
-        ink.fillStyle = colours[round.forks.length ? "fallback" : "rejected"];
+        ink.fillStyle = colours[RunNotes.kind(round) === "plain" ? "rejected" : "fallback"];
         ink.beginPath();
         ink.moveTo(cx, cy - r); ink.lineTo(cx + r, cy); ink.lineTo(cx, cy + r); ink.lineTo(cx - r, cy);
         ink.fill();

@@ -20,19 +20,11 @@ const Masthead = (() => {
 
   // A fork with one tine chosen: the page's sign.
   function mark() {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("viewBox", "0 0 32 32");
-    svg.setAttribute("aria-hidden", "true");
-    svg.classList.add("sp-mark");
+    const svg = Format.svg("svg", { viewBox: "0 0 32 32", "aria-hidden": "true", class: "sp-mark" });
     for (const [d, kind] of [["M4 16h6c6 0 4-10 10-10h4", "off"], ["M4 16h6c6 0 4 10 10 10h4", "off"], ["M4 16h22", "on"]]) {
-      const path = document.createElementNS(svg.namespaceURI, "path");
-      path.setAttribute("d", d);
-      path.classList.add(`is-${kind}`);
-      svg.append(path);
+      svg.append(Format.svg("path", { d, class: `is-${kind}` }));
     }
-    const end = document.createElementNS(svg.namespaceURI, "circle");
-    end.setAttribute("cx", "27"); end.setAttribute("cy", "16"); end.setAttribute("r", "4");
-    svg.append(end);
+    svg.append(Format.svg("circle", { cx: 27, cy: 16, r: 4 }));
     return svg;
   }
 

@@ -6,6 +6,8 @@ const Verdict = (() => {
   const UNEVEN = 1.15;
   const greedyRates = (race) => race.greedy.map((run) => run.finished.metrics.tokens_per_s);
 
+  const ratesInWords = (race) => greedyRates(race).map((rate) => Format.number(rate, 1)).join(TEXT.and);
+
   function tooClose(race) {
     const rates = greedyRates(race), apart = Math.max(...rates) / Math.min(...rates), x = race.spork[0].finished.metrics.speedup;
     return apart > UNEVEN && x < apart && x > 1 / apart;
@@ -21,10 +23,9 @@ const Verdict = (() => {
 
   function how(race) {
     const { started, finished } = race.spork[0];
-    const rates = greedyRates(race).map((rate) => Format.number(rate, 1)).join(TEXT.and);
     return [
       Format.fill(TEXT.how_order, { n: finished.token_ids.length }),
-      Format.fill(TEXT.how_spread, { rates }),
+      Format.fill(TEXT.how_spread, { rates: ratesInWords(race) }),
       Measured.machine(started),
       TEXT.how_clock,
     ];
@@ -72,7 +73,7 @@ const Verdict = (() => {
         Format.write(words, sentence(race));
         words.classList.toggle("is-slower", figures.speedup < 1 && !close);
         noise.hidden = !close;
-        Format.write(noise, Format.fill(TEXT.race_noise, { rates: greedyRates(race).map((rate) => Format.number(rate, 1)).join(TEXT.and), x: Format.number(figures.speedup, 2) }));
+        Format.write(noise, Format.fill(TEXT.race_noise, { rates: ratesInWords(race), x: Format.number(figures.speedup, 2) }));
         Format.write(same, Measured.parity(figures.parity, race.spork[0].started.config));
         same.classList.toggle("is-different", Boolean(figures.parity && !figures.parity.identical));
         list.replaceChildren(...how(race).map((line) => el("li", {}, line)));

@@ -17,7 +17,7 @@ const Geometry = (() => {
     const depth = Math.max(1, view.columns || 0, ...layout.filter(Boolean).map((spot) => spot[0]));
     const made = (view.narrow ? narrow : wide)(view.width, lanes, depth, Math.max(3, lanes, view.lanes || 0));
     return {
-      ...made, lanes, depth, width: view.width, narrow: view.narrow, tau: round.tau,
+      ...made, depth, width: view.width, narrow: view.narrow, tau: round.tau,
       // Node by node, the root first; null for one that is not drawn.
       spots: layout.map((spot) => spot && made.at(spot[0], spot[1])),
     };
@@ -29,7 +29,7 @@ const Geometry = (() => {
     // A round with fewer forks than K stands at the top, not stretched.
     const at = (d, lane) => [EDGE_PX + column * (d + 0.8), HEAD_PX + row * (lane + 0.8)];
     return {
-      height, column, row, at, head: 16,
+      height, at, head: 16,
       font: lanePx(rows) < 48 ? 15 : 18,
       chars: Math.max(4, Math.min(14, Math.floor((column * 0.92) / 10.6))), loserChars: null,
       rootChars: Math.max(4, Math.min(10, Math.floor((column * 0.66) / 11))),
@@ -44,7 +44,7 @@ const Geometry = (() => {
     const chars = column < 44 ? 6 : Math.max(2, Math.floor((column - 26) / (font * 0.6)));
     const zero = 8 + inner;
     return {
-      height, column, row, font, chars, rootChars: 12, head: null,
+      height, font, chars, rootChars: 12, head: null,
       // Side by side on a phone losers have no room for words; pointing at one still tells.
       loserChars: column < 44 ? 0 : null,
       at: (d, lane) => [EDGE_PX + column * (lane + 0.45), 8 + row * (d + 0.4)],
