@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from itertools import chain
 from pathlib import Path
 
 from .errors import ConfigError
@@ -68,11 +69,11 @@ def train_head(arguments: argparse.Namespace) -> int:
     kept = out.with_suffix(".text.npz")
     with shown(None) as progress:
         if arguments.text or kept.is_file():
-            text = read_text(arguments.text or kept, vocab)
+            text, *more = [read_text(path, vocab) for path in arguments.text or [kept]]
         else:
-            text = self_generated(engine, prompts, arguments.tokens, arguments.seed, progress)
+            text, more = self_generated(engine, prompts, arguments.tokens, arguments.seed, progress), []
             write_text(kept, text)
-        head = train(engine, text, recipe, progress, start, out.with_suffix(".checkpoint"))
+        head = train(engine, text, recipe, progress, start, out.with_suffix(".checkpoint"), list(chain(*more)))
     head.save(out)
     print("on held-out text, the model's own next token is among the head's first:")
     print("    " + "   ".join(f"{n.removeprefix('top')}: {share:.1%}" for n, share in head.agreement.items()))

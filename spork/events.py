@@ -57,6 +57,7 @@ class Metrics(TypedDict, total=False):
     break_even: Number | None
     jump_histogram: dict[str, int] | None
     acceptance_by_depth: list[Number] | None
+    drafted_by_depth: list[int] | None
     longest_fallback_streak: int | None
     peak_memory_bytes: int | None
     parity: Parity | None

@@ -12,6 +12,7 @@
 | break_even | tokens per round at which speedup is 1: ms per round x greedy tokens per ms |
 | jump_histogram | rounds by tokens committed |
 | acceptance_by_depth | of rounds that drafted to depth d, the share whose accepted path reached d |
+| drafted_by_depth | rounds that drafted to depth d |
 | longest_fallback_streak | most fallback rounds in a row |
 | peak_memory_bytes | most device memory held (CUDA), else most resident memory of the process |
 | parity | identical to the paired run; else first differing position and the logit gap there |
@@ -106,6 +107,7 @@ class Meter:
             "break_even": per_round * greedy / 1000 if per_round is not None and greedy else None,
             "jump_histogram": {str(n): c for n, c in sorted(self._jumps.items())} if self.rounds else None,
             "acceptance_by_depth": [self._accepted_to[d] / self._drafted_to[d] for d in sorted(self._drafted_to)] or None,
+            "drafted_by_depth": [self._drafted_to[d] for d in sorted(self._drafted_to)] or None,
             "longest_fallback_streak": self._longest_streak if self.rounds else None,
             "peak_memory_bytes": peak_memory_bytes,
             "parity": parity,

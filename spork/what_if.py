@@ -29,13 +29,14 @@ UNKNOWN = -1
 class Step:
     """One decision: it holds for every tau above the step before (or 0) and up to `upto`.
 
-    `tokens` is what the round would commit, the bonus token counted; `same` says that this is
-    what the trace records.
+    `path` holds the ids of the nodes it accepts; `tokens` is what the round would commit, the bonus
+    token counted; `same` says that this is what the trace records.
     """
 
     upto: float
     decision: str
     fork: int | None
+    path: list[int]
     tokens: int
     same: bool
 
@@ -64,7 +65,7 @@ def _steps(round_: Round, by_token: bool, gives_bonus: bool) -> list[Step]:
         choice = select(tree, verdict, upto, lambda token: "")
         tokens = len(choice.path) + (1 if gives_bonus or choice.decision == "fallback" else 0)
         same = _as_recorded(round_, choice.path)
-        step = Step(upto, choice.decision, choice.fork, tokens, same)
+        step = Step(upto, choice.decision, choice.fork, choice.path, tokens, same)
         if steps and _alike(steps[-1], step):
             steps.pop()
         steps.append(step)
@@ -72,7 +73,7 @@ def _steps(round_: Round, by_token: bool, gives_bonus: bool) -> list[Step]:
 
 
 def _alike(a: Step, b: Step) -> bool:
-    return (a.decision, a.fork, a.tokens, a.same) == (b.decision, b.fork, b.tokens, b.same)
+    return (a.decision, a.fork, a.path, a.tokens, a.same) == (b.decision, b.fork, b.path, b.tokens, b.same)
 
 
 def _as_recorded(round_: Round, path: Sequence[int]) -> bool:

@@ -30,11 +30,11 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "notes": (*_WORDS, "shared/run_notes", "page/notes"),
     "view": (
         *_DRAWING, *_CARD, "live/inspector", "live/text", "live/gauges", "shared/bars", "live/charts", "live/strip", "live/transport",
-        "live/exports", "live/view",
+        "live/exports", "live/kept", "live/view",
     ),
     "race": (*_WORDS, "shared/store", *_CARD, "race/lanes", "race/clock", "race/verdict", "race/race"),
-    "tune": (*_WORDS, *_CARD, "tune/form", "tune/heatmap", "tune/table_file", "tune/what_if", "tune/tune"),
-    "learn": (*_DRAWING, "shared/measured", "shared/bars", "learn/arithmetic", "learn/question", "learn/chapters", "learn/learn"),
+    "tune": (*_WORDS, *_CARD, "tune/form", "tune/heatmap", "tune/table_file", "shared/steps", "tune/what_if", "tune/tune"),
+    "learn": (*_DRAWING, "shared/measured", "shared/bars", "shared/steps", "learn/arithmetic", "learn/question", "learn/chapters", "learn/learn"),
 }  # fmt: skip
 
 
@@ -81,10 +81,11 @@ class TuneView(_Scripted):
 
 
 class LearnView(_Scripted):
-    """The guided tour over a recorded trace, which is its value as a frame."""
+    """The guided tour over a recorded trace, which is its value as a frame; `answers` is what other
+    values of tau would have decided in its rounds."""
 
-    def __init__(self, value: str | None, knobs: dict[str, Any]):
-        super().__init__("learn", {"plotly": str(PLOTLY_JS), "start": knobs} | _parts(), value)
+    def __init__(self, value: str | None, answers: list[Any], knobs: dict[str, Any]):
+        super().__init__("learn", {"plotly": str(PLOTLY_JS), "start": knobs, "answers": answers} | _parts(), value)
 
 
 class Masthead(_Scripted):

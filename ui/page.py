@@ -13,6 +13,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from spork.errors import TraceError
+from spork.sweep import MAX_CELLS
 
 from . import controls
 from .api import generate_endpoint
@@ -58,16 +59,16 @@ def build_page(settings: Settings, desk: ModelDesk | None = None) -> gr.Blocks:
         head = gr.Column(elem_id="spork-head")
         asking = controls.ask(settings)
         with gr.Column(elem_id="spork-panel-live", elem_classes="spork-panel"):
-            view = LiveView(_recording("live"))
+            view = LiveView(_recording("live")[0])
         with gr.Column(elem_id="spork-panel-race", elem_classes="spork-panel"):
             race_view = RaceView()
         with gr.Column(elem_id="spork-panel-tune", elem_classes="spork-panel"):
             tune_view = TuneView(
-                {"tokens": min(SWEEP_TOKENS, settings.max_new_tokens), "seconds": settings.max_sweep_seconds}, what_if
+                {"tokens": min(SWEEP_TOKENS, settings.max_new_tokens), "seconds": settings.max_sweep_seconds, "cells": MAX_CELLS}, what_if
             )
         model, knobs = controls.knobs(settings, desk)
         with gr.Column(elem_id="spork-panel-learn", elem_classes="spork-panel"):
-            LearnView(_recording("learn"), {name: knobs[name].value for name in ("k", "m")})
+            LearnView(*_tour(), {name: knobs[name].value for name in ("k", "m")})
         with head:
             masthead = Masthead(linkable(asking.prompt, model, knobs))
         upload = gr.UploadButton(label("load_trace"), file_types=[".jsonl"], visible="hidden", elem_id="spork-upload")
@@ -133,14 +134,25 @@ def launch(demo: gr.Blocks, settings: Settings, **more: Any) -> Any:
     )  # fmt: skip
 
 
-def _recording(purpose: str, folder: Path = ASSETS / "traces") -> str | None:
-    """The first recorded trace of a purpose, so that the page is alive before any weight is loaded."""
+def _recording(purpose: str, folder: Path = ASSETS / "traces") -> tuple[str, str] | tuple[None, None]:
+    """The first recorded trace of a purpose, as a frame and as text, so that the page is alive before any weight is loaded."""
     for path in sorted((folder / purpose).glob("*.jsonl")):
         try:
-            return trace_frame(path.stem, "recorded", path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            return trace_frame(path.stem, "recorded", text), text
         except (OSError, UnicodeDecodeError, TraceError) as error:
             log.warning("recorded trace %s left out: %s", path.name, error)
-    return None
+    return None, None
+
+
+def _tour() -> tuple[str | None, list[Any]]:
+    """The tour's recording as a frame, and what other values of tau would have decided in its rounds."""
+    frame, text = _recording("learn")
+    answers = what_if(text) if text else {"rounds": []}
+    if "error" in answers:
+        log.warning("the tour's recording is left out: %s", answers["error"])
+        return None, []
+    return frame, answers["rounds"]
 
 
 def _default_model() -> str:

@@ -28,8 +28,10 @@ def test_the_whole_tour_by_keyboard(new_visit):
             page.get_by_role("button", name="Next", exact=True).press("Enter")
             assert page.evaluate("document.activeElement.id") == "sp-lesson-title"
     assert len(set(titles)) == 8
-    assert page.get_by_role("button", name="Next", exact=True).is_disabled()
     assert "How this was measured" in visit.text(".sp-lesson")
+    page.get_by_role("button", name="Race your own prompt").press("Enter")
+    assert page.get_by_role("tab", name="Race").get_attribute("aria-selected") == "true"
+    assert page.evaluate("document.activeElement.id") == "sp-tab-race"
 
 
 def test_nothing_is_given_away_before_the_answer(learner):
@@ -53,6 +55,10 @@ def test_the_arithmetic_follows_the_visitors_own_k_and_m(learner):
     page.get_by_role("slider", name="K, forks").focus()
     page.keyboard.press("Home")
     assert "up to 9 tokens" in learner.text(".sp-lesson-result")
+    width = "i => document.querySelectorAll('.sp-lesson .sp-bar-fill')[i].getBoundingClientRect().width"
+    one_pass, model_draft, cheap_pass, cheap_draft = (page.evaluate(width, i) for i in range(4))
+    assert one_pass == cheap_pass and 0 < cheap_draft < one_pass / 2, "what the cheap draft took is drawn beside its pass"
+    assert model_draft > 8.9 * one_pass
 
 
 def test_tau_is_tried_on_the_round_that_fell_back(learner):

@@ -106,3 +106,23 @@ def test_an_english_browser_may_switch_to_chinese_and_keeps_its_settings(new_vis
     visit.forgive_reload()
     visit.page.get_by_role("tab", name="实时").click()
     assert value(visit, "k") == "6"
+
+
+def test_a_switch_of_language_keeps_the_run(new_visit, tmp_path):
+    # The choice stays in the browser, so in one that no other English test uses.
+    visit = new_visit(locale="en-GB").open("?lang=en")
+    begin = started()
+    begin.prompt = "kept through the switch"
+    path = tmp_path / "kept.jsonl"
+    path.write_text("\n".join(map(dumps, (begin, *(round_(i) for i in range(3)), finished(3)))), encoding="utf-8")
+    visit.upload(path)
+    visit.page.wait_for_function("document.querySelector('.sp-badge').classList.contains('is-loaded')")
+    visit.page.get_by_role("button", name="把页面换成中文").click()
+    visit.page.get_by_role("tab", name="学习").wait_for()
+    visit.forgive_reload()
+    visit.page.wait_for_function("document.querySelector('.sp-flow-prompt').textContent === 'kept through the switch'")
+    assert visit.slider.count() == 0 and visit.page.locator(".sp-strip").get_attribute("aria-valuemax") == "3"
+    visit.page.reload()
+    visit.page.get_by_role("tab", name="学习").wait_for()
+    visit.forgive_reload()
+    assert visit.text(".sp-flow-prompt") != "kept through the switch", "it is kept through one reload only"

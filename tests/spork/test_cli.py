@@ -48,7 +48,7 @@ def test_json_is_the_last_line_and_holds_the_contract(capsys, model):
     assert "\n".join(text).rstrip("\n") == result["text"].rstrip("\n")
     assert result["config"]["k"] == 3
     keys = {"tokens_per_s", "speedup", "acceptance_rate", "token_acceptance", "mean_jump", "tokens_per_round", "rounds",
-            "ms_per_round", "break_even", "jump_histogram", "acceptance_by_depth", "peak_memory_bytes", "parity"}
+            "ms_per_round", "break_even", "jump_histogram", "acceptance_by_depth", "drafted_by_depth", "peak_memory_bytes", "parity"}
     assert keys <= set(result["metrics"])
     assert result["metrics"]["speedup"] is None and result["metrics"]["parity"] is None
 

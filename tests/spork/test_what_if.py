@@ -43,6 +43,7 @@ def test_it_is_what_a_real_run_decides_up_to_the_first_flip(engine, recorded_at,
             assert step.decision == new.decision
             if len(new.committed) == step.tokens or new is not real[-1]:
                 assert (step.tokens, step.fork) == (len(new.committed), new.chosen)
+                assert step.path == [node.id for node in new.nodes if node.status == "accepted"]
             same = new.committed == old.committed
             assert step.same == same or old is recorded[-1] or new is real[-1]
             if not step.same:

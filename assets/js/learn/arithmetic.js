@@ -1,9 +1,10 @@
 // Passes of the whole model a round spends, and tokens it can win at most: bars for greedy, for
-// drafting with the model itself, and for a cheap draft. Counting, not measuring, and it says so.
+// drafting with the model itself, and for a cheap draft. Counting, not measuring, and it says so;
+// what the cheap draft costs beside the pass is what it took in the tour's run, `draft` of a pass.
 const Arithmetic = (() => {
   const { el } = Format;
 
-  function mount(parent, start) {
+  function mount(parent, start, draft) {
     const list = el("ul", { class: "sp-bars is-wide" });
     const words = el("p", { class: "sp-lesson-result" });
     const values = { ...start };
@@ -16,12 +17,12 @@ const Arithmetic = (() => {
     parent.append(el("div", { class: "sp-form is-narrow" }, slider("k", 1, 8), slider("m", 0, 8)), list, words);
 
     function draw() {
-      const { k, m } = values, passes = m + 1, most = m + 2;
-      const bar = (name, value, kind, words) => Bars.bar({ name, share: value / most, words, kind });
+      const { k, m } = values, passes = m + 1, most = Math.max(passes, 1 + draft);
+      const bar = (name, value, kind, words, more) => Bars.bar({ name, share: value / most, words, kind, more: more && more / most });
       list.replaceChildren(
-        bar(TEXT.sum_greedy, 1, "greedy", Format.fill(TEXT.sum_pair, { passes: 1, tokens: 1 })),
+        bar(TEXT.sum_greedy, 1, "greedy", TEXT.sum_greedy_words),
         bar(TEXT.sum_full, passes, "fallback", Format.fill(TEXT.sum_pair, { passes, tokens: passes })),
-        bar(TEXT.sum_cheap, 1, "accepted", Format.fill(TEXT.sum_pair_cheap, { tokens: m + 2 })));
+        bar(TEXT.sum_cheap, 1, "accepted", Format.fill(TEXT.sum_pair, { passes: (1 + draft).toFixed(2), tokens: m + 2 }), draft));
       Format.write(words, Format.fill(TEXT.sum_words, { k, m, passes, nodes: k * (m + 1), tokens: m + 2 }));
     }
     draw();

@@ -2,20 +2,27 @@
 const Chapters = (() => {
   const { el } = Format;
 
-  // A round as it stood before it was judged: no scores, nothing accepted, only what was drafted.
-  function unjudged(round, layout) {
+  // A round with its drafted nodes only, each changed; the token the check itself gave stands last and goes.
+  function redrafted(round, layout, change) {
     const drafted = round.nodes.filter((node) => !(["bonus", "fallback"].includes(node.status) && node.draft_p === null && node.score === null));
-    const nodes = drafted.map((node) => ({ ...node, status: "pending", score: null }));
-    return { round: { ...round, nodes, forks: [] }, layout: layout.slice(0, nodes.length + 1) };
+    const nodes = drafted.map((node) => ({ ...node, ...change(node) }));
+    return { round: { ...round, nodes }, layout: layout.slice(0, nodes.length + 1) };
   }
 
-  function of(state, plot, start) {
+  // As it stood before it was judged: no scores, nothing accepted.
+  function unjudged(round, layout) {
+    const before = redrafted(round, layout, () => ({ status: "pending", score: null }));
+    return { ...before, round: { ...before.round, forks: [] } };
+  }
+
+  // `answers` holds for each round what other values of tau would have decided (see Steps).
+  function of(state, plot, start, answers) {
     const pick = (wanted) => Math.max(0, state.rounds.findIndex(wanted));
     const jump = Store.opening(state);
     const fell = pick((round) => round.decision === "fallback" && round.forks.length > 1 && round.forks.some((fork) => fork.score > 0.05));
     const rounds = { jump: state.rounds[jump], fell: state.rounds[fell] };
     const layouts = { jump: state.layouts[jump], fell: state.layouts[fell] };
-    const metrics = state.finished ? state.finished.metrics : {};
+    const metrics = state.finished ? state.finished.metrics : {}, ms = metrics.ms_per_round;
 
     const tree = (name, judged) => (box) => plot(box, judged ? { round: rounds[name], layout: layouts[name] } : unjudged(rounds[name], layouts[name]));
     const asking = (name) => (box) => {
@@ -35,8 +42,8 @@ const Chapters = (() => {
       { title: TEXT.learn_3, lines: [TEXT.learn_3_a], draw: asking("jump") },
       { title: TEXT.learn_4, lines: [Format.fill(TEXT.learn_4_a, { n: rounds.jump.committed.length }), TEXT.learn_4_b], draw: tree("jump", true) },
       { title: TEXT.learn_5, lines: [TEXT.learn_5_a], draw: (box) => { box.append(before("fell")); asking("fell")(box); } },
-      { title: TEXT.learn_6, lines: [TEXT.learn_6_a, TEXT.learn_6_b], draw: (box) => Arithmetic.mount(box, start) },
-      { title: TEXT.learn_7, lines: [TEXT.learn_7_a, TEXT.learn_7_b, TEXT.learn_7_c], draw: (box) => tauLesson(box, rounds.fell, layouts.fell, plot) },
+      { title: TEXT.learn_6, lines: [TEXT.learn_6_a, TEXT.learn_6_b], draw: (box) => Arithmetic.mount(box, start, ms ? ms.propose / ms.verify : 0) },
+      { title: TEXT.learn_7, lines: [TEXT.learn_7_a, TEXT.learn_7_b, TEXT.learn_7_c], draw: (box) => tauLesson(box, rounds.fell, layouts.fell, answers[fell], plot) },
       {
         title: TEXT.learn_8,
         lines: [Format.fill(Format.exists(metrics.speedup) ? TEXT.learn_8_a : TEXT.learn_8_none, {
@@ -48,17 +55,15 @@ const Chapters = (() => {
     ];
   }
 
-  // A fallback round as it would have gone at another tau: its best fork's first token, where that passes.
-  function retold(round, tau) {
-    const best = round.forks.reduce((found, fork, i) => ((fork.score ?? -1) > (round.forks[found].score ?? -1) ? i : found), 0);
-    if (!((round.forks[best].score ?? -1) >= tau)) return { ...round, tau };
-    const first = round.forks[best].nodes[0];
-    const nodes = round.nodes.map((node) => ({ ...node, status: node.id === first ? "accepted" : "rejected" }));
-    return { ...round, tau, nodes, chosen: best, decision: "accepted" };
+  // A fallback round as it would have gone at another tau.
+  function retold(round, layout, step, tau) {
+    if (step.decision === "fallback") return { round: { ...round, tau }, layout };
+    const told = redrafted(round, layout, (node) => ({ status: step.path.includes(node.id) ? "accepted" : "rejected" }));
+    return { ...told, round: { ...told.round, tau, chosen: step.fork, decision: step.decision } };
   }
 
   // Drag the line across one fallback round: which first tokens would have passed?
-  function tauLesson(box, round, layout, plot) {
+  function tauLesson(box, round, layout, steps, plot) {
     const show = plot(box, { round, layout });
     const input = el("input", { type: "range", min: "0", max: "1", step: "0.01", value: String(round.tau), class: "sp-range" });
     const shown = el("output", {}, round.tau.toFixed(2));
@@ -67,9 +72,10 @@ const Chapters = (() => {
     const draw = () => {
       const tau = Number(input.value);
       Format.write(shown, tau.toFixed(2));
+      const step = Steps.at(steps, tau);
       const passing = round.forks.filter((fork) => fork.score !== null && fork.score >= tau).length;
-      Format.write(words, Format.fill(passing ? TEXT.tau_passes : TEXT.tau_none, { n: passing, total: round.forks.length, tau: tau.toFixed(2) }));
-      show({ round: retold(round, tau), layout });
+      Format.write(words, Format.fill(step.decision === "accepted" ? TEXT.tau_passes : TEXT.tau_none, { n: passing, total: round.forks.length, tau: tau.toFixed(2) }));
+      show(retold(round, layout, step, tau));
     };
     input.addEventListener("input", draw);
     draw();

@@ -8,7 +8,7 @@ const Learn = (() => {
   const lines = el("div", { class: "sp-lesson-lines" }), box = el("div", { class: "sp-lesson-box" });
   const move = (name, by) => {
     const node = el("button", { type: "button", class: by > 0 ? "sp-button is-main" : "sp-button" }, TEXT[name]);
-    node.addEventListener("click", () => go(at + by, true));
+    node.addEventListener("click", () => (chapters[at + by] ? go(at + by, true) : leave()));
     return node;
   };
   const back = move("lesson_back", -1), next = move("lesson_next", 1);
@@ -27,6 +27,12 @@ const Learn = (() => {
     return show;
   }
 
+  // After the last step the visitor's own prompt is next.
+  function leave() {
+    window.dispatchEvent(new CustomEvent("spork:open", { detail: "race" }));
+    document.getElementById("sp-tab-race").focus();
+  }
+
   function go(to, byHand) {
     at = Math.max(0, Math.min(chapters.length - 1, to));
     const chapter = chapters[at];
@@ -38,7 +44,7 @@ const Learn = (() => {
     box.replaceChildren();
     chapter.draw(box);
     back.disabled = at === 0;
-    next.disabled = at === chapters.length - 1;
+    Format.write(next, TEXT[at === chapters.length - 1 ? "lesson_race" : "lesson_next"]);
     dots.replaceChildren(...chapters.map((one, i) => {
       const dot = el("button", { type: "button", "aria-label": `${i + 1}. ${one.title}`, "aria-current": i === at ? "step" : null });
       dot.addEventListener("click", () => go(i, true));
@@ -49,7 +55,7 @@ const Learn = (() => {
 
   if (props.value) Store.take(state, Store.read(props.value));
   if (state.rounds.length) {
-    chapters = Chapters.of(state, plot, FACTS.start);
+    chapters = Chapters.of(state, plot, FACTS.start, FACTS.answers);
     // Drawn when first seen: a hidden box has no width to draw in.
     let begun = false;
     const begin = () => {

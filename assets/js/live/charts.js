@@ -24,8 +24,9 @@ const Charts = (() => {
         const counts = metrics && metrics.jump_histogram ? Object.entries(metrics.jump_histogram) : null;
         const most = counts ? Math.max(...counts.map(([, n]) => n)) : 1;
         jumps(counts && counts.map(([n, count]) => ({ name: Format.tokens(Number(n)), share: count / most, words: String(count) })));
-        const by = metrics && metrics.acceptance_by_depth;
-        depths(by && by.length ? by.map((value, i) => ({ name: Format.fill(TEXT.depth_n, { n: i + 1 }), share: value, words: Format.percent(value) })) : null);
+        const by = metrics && metrics.acceptance_by_depth, of = (metrics && metrics.drafted_by_depth) || [];
+        const words = (value, n) => (n ? Format.fill(TEXT.depth_share, { share: Format.percent(value), n: Math.round(value * n), of: n }) : Format.percent(value));
+        depths(by && by.length ? by.map((value, i) => ({ name: Format.fill(TEXT.depth_n, { n: i + 1 }), share: value, words: words(value, of[i]) })) : null);
       },
     };
   }

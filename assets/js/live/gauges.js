@@ -77,9 +77,9 @@ const Gauges = (() => {
     }
 
     // Both sides of the bargain: what a round commits, and what it would have to.
-    function showEven(figures) {
+    function showEven(figures, over) {
       const known = figures.speedup_paired && Format.exists(figures.break_even);
-      Format.write(even, known ? Format.fill(TEXT.break_even, { need: figures.break_even.toFixed(2), got: Format.number(figures.tokens_per_round, 2) }) : TEXT.break_even_none);
+      Format.write(even, known ? Format.fill(TEXT.break_even, { need: figures.break_even.toFixed(2), got: Format.number(figures.tokens_per_round, 2) }) : over ? TEXT.break_even_unpaired : TEXT.break_even_none);
     }
 
     function showParity(result, config, whole) {
@@ -109,7 +109,7 @@ const Gauges = (() => {
           measuredOf = state.finished || state.started;
           how.replaceChildren(...Measured.card(Measured.ofRun(state.started, state.finished)).children);
         }
-        showEven(whole ? figures : {});
+        showEven(whole ? figures : {}, whole);
         showParity(whole ? figures.parity : null, state.started && state.started.config, whole);
       },
     };

@@ -3,7 +3,7 @@ const Inspector = (() => {
   const STATUS = { accepted: "●", rejected: "○", bonus: "▲", fallback: "◆", plain: "·", root: "■" };
 
   function why(round, node) {
-    if (node.status !== "rejected") return TEXT[`why_${node.status}`];
+    if (node.status !== "rejected") return TEXT[`why_${RunNotes.status(round, node)}`];
     const parent = round.nodes.find((n) => n.id === node.parent);
     if (parent && parent.status === "rejected") return TEXT.why_parent;
     if (node.score === null) return TEXT.why_unscored;
@@ -13,9 +13,9 @@ const Inspector = (() => {
   }
 
   function facts(round, node) {
-    const margin = node.score === null ? null : node.score - round.tau;
+    const status = RunNotes.status(round, node), margin = node.score === null ? null : node.score - round.tau;
     return [
-      [TEXT.fact_status, `${STATUS[node.status]} ${TEXT[`status_${node.status}`]}`],
+      [TEXT.fact_status, `${STATUS[status]} ${TEXT[`status_${status}`]}`],
       [TEXT.fact_score, Format.probability(node.score)],
       [TEXT.fact_margin, margin === null ? TEXT.none : `${margin < 0 ? "−" : "+"}${Math.abs(margin).toFixed(3)}`],
       [TEXT.fact_draft, Format.probability(node.draft_p)],

@@ -163,7 +163,10 @@ const View = (() => {
 
   function begin() {
     transport.pause();
-    tree.expect(state.started.config.k || 1, state.started.config.m || 0);
+    const { k, m } = state.started.config;
+    // Of a run that is over all trees are known; one that goes on may yet draw K forks of M + 1 tokens and a bonus.
+    const known = state.source !== "live" && Geometry.most(state.layouts);
+    tree.expect(...(known || [k || 1, (m || 0) + 2]));
     if (state.source !== "live") requestAnimationFrame(() => text.reveal(state.cursor));
     notes.replaceChildren(...RunNotes.of(state.started.config, false));
     strip.expect(state.started.config.m || 0);
@@ -197,11 +200,14 @@ const View = (() => {
 
   // A run that another part of the page holds, such as a race's, can be shown here.
   window.addEventListener("spork:show", (event) => take(event.detail));
+  window.addEventListener("spork:leaving", () => Kept.keep(state));
   window.sporkTrace = () => (state.started ? { run: state.run, started: state.started, rounds: state.rounds, text: trace() } : null);
 
   watch("value", () => props.value && take(Store.read(props.value)));
   if (props.value) take(Store.read(props.value));
   else render(true);
+  const kept = Kept.take();
+  if (kept) take(kept);
   Format.onTheme(() => { tree.repaint(); strip.repaint(); });
   PlotlySource.load(FACTS.plotly).then(tree.ready, tree.failed).then(() => Store.isLive(state) || text.reveal(state.cursor));
   return { state };

@@ -60,6 +60,7 @@ const Masthead = (() => {
       const url = new URL(link);
       url.searchParams.set("lang", TEXT.other_language_code);
       history.replaceState(null, "", url);
+      window.dispatchEvent(new CustomEvent("spork:leaving"));
       location.reload();
     };
     trigger("link");

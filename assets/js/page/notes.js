@@ -2,7 +2,7 @@
 const Notes = (() => {
   const root = element.querySelector(".spork-notes");
   const box = Format.el("div", { class: "sp-knob-notes", "aria-live": "off" });
-  root.append(box);
+  root.append(box, Format.el("p", { class: "sp-note sp-next-run" }, TEXT.next_run));
 
   function show(config) {
     const parts = [

@@ -62,8 +62,10 @@ const Race = (() => {
 
   function render(frame) {
     const lap = race.spork.length === 0 ? 1 : race.greedy.length < 2 ? 2 : 3;
+    const going = [...race.greedy, ...race.spork].find((run) => !run.finished);
+    const written = going ? Format.fill(TEXT.race_written, { n: going.rounds.reduce((sum, round) => sum + round.committed.length, 0), most: going.started.config.max_new_tokens }) : "";
     const words = asked ? (asked === "loading" && frame && frame.note ? frame.note : TEXT[asked])
-      : race.ended ? TEXT.race_done : race.greedy.length ? Format.fill(TEXT[`race_lap_${lap}`], {}) : race.run ? TEXT.race_warming : "";
+      : race.ended ? TEXT.race_done : race.greedy.length ? `${TEXT[`race_lap_${lap}`]} ${written}` : race.run ? TEXT.race_warming : "";
     Format.write(status, words || "");
     intro.hidden = Boolean(race.run);
     clockBox.hidden = lanesBox.hidden = !race.run;

@@ -2,12 +2,12 @@
 // overlay.js: Plotly sets each of them anew for every drawing, which cost more than all the marks.
 // Pure: (round, geometry, colours) in, {data, layout} out. The axes are the picture's own pixels.
 const Figure = (() => {
-  const SYMBOL = { pending: "circle", accepted: "circle", rejected: "circle-open", bonus: "triangle-up", fallback: "diamond", root: "square" };
-  const SIZE = { pending: 16, accepted: 19, rejected: 14, bonus: 19, fallback: 19, root: 17 };
+  const SYMBOL = { pending: "circle", accepted: "circle", rejected: "circle-open", bonus: "triangle-up", fallback: "diamond", plain: "circle", root: "square" };
+  const SIZE = { pending: 16, accepted: 19, rejected: 14, bonus: 19, fallback: 19, plain: 13, root: 17 };
   const EDGE = {
     pending: { width: 3, dash: "solid" },
     rejected: { width: 2, dash: "6px,5px" }, accepted: { width: 7, dash: "solid" },
-    bonus: { width: 4, dash: "2px,3px" }, fallback: { width: 4, dash: "10px,4px" },
+    bonus: { width: 4, dash: "2px,3px" }, fallback: { width: 4, dash: "10px,4px" }, plain: { width: 3, dash: "solid" },
   };
   const BEND_STEPS = 14;
 
@@ -31,7 +31,7 @@ const Figure = (() => {
       const x = [], y = [];
       for (const node of round.nodes) {
         const a = at.get(node.parent), b = at.get(node.id);
-        if (node.status !== status || !a || !b) continue;
+        if (RunNotes.status(round, node) !== status || !a || !b) continue;
         for (const [px, py] of edge(a, b, geometry.narrow)) { x.push(px); y.push(py); }
         x.push(null);
         y.push(null);
@@ -44,7 +44,7 @@ const Figure = (() => {
   }
 
   function nodes(round, geometry, colours) {
-    const status = ["root", ...round.nodes.map((node) => node.status)];
+    const status = ["root", ...round.nodes.map((node) => RunNotes.status(round, node))];
     const keep = status.map((_, i) => i).filter((i) => geometry.spots[i]);
     const of = (make) => keep.map((i) => make(status[i]));
     return {

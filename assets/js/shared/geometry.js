@@ -10,6 +10,13 @@ const Geometry = (() => {
   // Few lanes stand far apart, as a room can read them; many stand close, so that a tree stays on the screen.
   const lanePx = (lanes) => Math.max(CLOSE_LANE_PX, Math.min(LANE_PX, FULL_PX / lanes));
 
+  // The most lanes and the deepest column of a whole run's layouts.
+  function most(layouts) {
+    const drawn = layouts.filter((layout) => layout && layout.length);
+    const depth = (layout) => Math.max(...layout.filter(Boolean).map((spot) => spot[0]));
+    return drawn.length ? [Math.max(...drawn.map(lanesOf)), Math.max(...drawn.map(depth))] : null;
+  }
+
   const lanesOf = (layout) => Math.max(...layout.filter(Boolean).map((spot) => Math.round(spot[1]))) + 1;
 
   function of(round, layout, view) {
@@ -52,5 +59,5 @@ const Geometry = (() => {
     };
   }
 
-  return { of, lanesOf };
+  return { of, lanesOf, most };
 })();

@@ -56,9 +56,9 @@ const Overlay = (() => {
   function labels(round, geometry) {
     const all = [{ status: "root", text: round.root_text }, ...round.nodes];
     return all.flatMap((node, i) => {
-      const spot = geometry.spots[i], lost = node.status === "rejected", root = node.status === "root";
+      const status = RunNotes.status(round, node), spot = geometry.spots[i], lost = status === "rejected", root = status === "root";
       if (!spot || (lost && geometry.loserChars === 0)) return [];
-      const half = Figure.SIZE[node.status] / 2, middle = spot[1] + geometry.font * 0.35;
+      const half = Figure.SIZE[status] / 2, middle = spot[1] + geometry.font * 0.35;
       const place = geometry.narrow ? { x: spot[0] + half + 4, y: middle, anchor: "start" }
         : root ? { x: spot[0] - half - 5, y: middle, anchor: "end" } : { x: spot[0], y: spot[1] - half - 8 };
       return [{ ...place, size: geometry.font, bold: !lost, quiet: lost, words: Format.short(node.text, root ? geometry.rootChars : geometry.chars) }];

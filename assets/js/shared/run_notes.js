@@ -13,6 +13,8 @@ const RunNotes = (() => {
   }
   // How a round went: a fallback that had nothing to judge is no failure, and looks like none.
   const kind = (round) => (round.decision === "fallback" && round.forks.length === 0 ? "plain" : round.decision);
+  // How a node came: the one token of such a round did not fall back from anything.
+  const status = (round, node) => (node.status === "fallback" ? kind(round) : node.status);
   // Why a round ended as it did. The engine's own line is English; other languages say it from the data.
   function reason(round) {
     if (!TEXT.reason_accepted) return round.reason;
@@ -27,5 +29,5 @@ const RunNotes = (() => {
 
   // What a proposer or verifier is, in the page's language; `summary` is the engine's own English.
   const part = (name, summary) => TEXT[`part_${name.replace(/-/g, "_")}`] || summary;
-  return { part, of, kind, reason, turnedDown };
+  return { part, of, kind, status, reason, turnedDown };
 })();

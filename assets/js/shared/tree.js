@@ -16,7 +16,7 @@ const Tree = (() => {
 
     function palette() {
       const style = getComputedStyle(box);
-      const names = ["accepted", "rejected", "pending", "bonus", "fallback", "root", "ink", "muted", "line", "hollow", "focus", "surface"];
+      const names = ["accepted", "rejected", "pending", "bonus", "fallback", "plain", "root", "ink", "muted", "line", "hollow", "focus", "surface"];
       colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
       colours.font = style.fontFamily;
     }
@@ -143,8 +143,8 @@ const Tree = (() => {
         if (!last || last.round !== round) chosen = over = null;
         last = { round, layout };
       },
-      // The run's K and M set the size, so that nothing moves from round to round.
-      expect(k, m) { lanes = k; columns = m + 2; },
+      // Room is made before the first drawing, so that nothing moves from round to round.
+      expect(forks, depth) { lanes = forks; columns = depth; },
       ready(library) { plotly = library; draw(); },
       repaint() { colours = null; draw(); },
       failed() { empty.hidden = false; box.hidden = true; Format.write(empty, TEXT.plot_failed); },

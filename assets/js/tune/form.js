@@ -17,14 +17,19 @@ const Form = (() => {
   }
 
   function number(label, value, low, high, changed) {
-    const input = el("input", { type: "number", min: String(low), max: String(high), value: String(Math.min(value, high)), class: "sp-input" });
+    const input = el("input", { type: "number", min: String(low), max: String(high), step: "1", value: String(Math.min(value, high)), class: "sp-input" });
     input.addEventListener("input", changed);
+    // What cannot be is set right where it stands, not refused later.
+    input.addEventListener("change", () => { input.value = String(Math.max(low, Math.min(high, Math.round(Number(input.value)) || low))); });
     return { node: el("label", { class: "sp-field" }, el("span", { class: "sp-name" }, label), input), value: () => Number(input.value) };
   }
 
   function mount(parent) {
     const count = el("p", { class: "sp-note", role: "status" });
-    const changed = () => Format.write(count, Format.fill(TEXT.sweep_count, { n: cells() }));
+    const changed = () => {
+      Format.write(count, Format.fill(cells() > FACTS.cells ? TEXT.sweep_too_many : TEXT.sweep_count, { n: cells(), most: FACTS.cells }));
+      count.classList.toggle("is-warning", cells() > FACTS.cells);
+    };
     const sets = Object.fromEntries(Object.keys(OFFERED).map((name) => [name, choices(name, changed)]));
     const tokens = number(TEXT.sweep_tokens, 24, 1, FACTS.tokens, changed);
     const seconds = number(TEXT.sweep_seconds, 60, 1, FACTS.seconds, changed);

@@ -10,16 +10,16 @@ const WhatIf = (() => {
     const shown = el("output", { class: "sp-clock" });
     const strip = el("div", { class: "sp-what-if-strip", role: "img" });
     const words = el("p", { class: "sp-what-if-words", role: "status" });
-    const body = el("div", {}, el("div", { class: "sp-transport is-clock" }, slider, shown), strip, words);
+    const keys = ["accepted", "fallback", "flipped", "estimate"].map((kind) => el("li", { class: `is-${kind}` }, el("i", { "aria-hidden": "true" }), el("span", {}, TEXT[`what_if_key_${kind}`])));
+    const body = el("div", {}, el("div", { class: "sp-transport is-clock" }, slider, shown), strip, el("ul", { class: "sp-legend sp-what-if-keys" }, ...keys), words);
     parent.append(el("section", { class: "sp-panel", "aria-labelledby": title.id }, el("header", { class: "sp-panel-head" }, title, note), body));
     let trace = null, rounds = null, bars = [];
-
-    const at = (steps, tau) => steps.find((step) => tau <= step.upto) || steps[steps.length - 1];
 
     async function load() {
       const found = window.sporkTrace && window.sporkTrace();
       if (!found || !found.rounds.length) return fail(TEXT.what_if_none);
       trace = found;
+      if (!found.rounds.some((round) => round.forks.length)) return fail(TEXT.what_if_undrafted);
       fail("");  // the answers on show are another run's
       let answer;
       try {
@@ -43,7 +43,7 @@ const WhatIf = (() => {
       if (!rounds) return;
       const tau = Number(slider.value);
       Format.write(shown, `tau ${tau.toFixed(2)}`);
-      const chosen = rounds.map((steps) => at(steps, tau));
+      const chosen = rounds.map((steps) => Steps.at(steps, tau));
       const flip = chosen.findIndex((step) => !step.same);
       const tallest = Math.max(1, ...rounds.flat().map((step) => step.tokens));
       chosen.forEach((step, i) => {
