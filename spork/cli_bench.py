@@ -23,12 +23,15 @@ def bench(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None:
             KNOBS[name].check(name, getattr(arguments, name))
     _check_names(arguments.only or [])
+    from .bench import quantized
     from .bench.measure import compare, machine, read_prompts, weight_read_floor
     from .bench.goals import goals, lines
     from .bench.report import details, prices_line, table
     from .bench.round_times import time_rounds
     from .bench.shapes import random_engine
+    from .engine import Engine
     from .loading import load_engine
+    from .models import load_model
     from .prices import measure
     from .progress import shown
     from .quiet import quiet_transformers
@@ -40,7 +43,12 @@ def bench(arguments: argparse.Namespace) -> int:
         rounds = time_rounds(engine.rounds, repeats=20) if engine.rounds is not None else None
         floor = weight_read_floor(engine)
         contenders = contenders_of(engine, arguments)
-        rows = compare(engine, contenders, read_prompts(count), tokens, repeats, progress)
+        prompts = read_prompts(count)
+        rows = compare(engine, contenders, prompts, tokens, repeats, progress)
+        effect = None
+        if arguments.quantize != "none" and not arguments.shape:
+            whole = load_model(arguments.model, str(engine.loaded.device), str(engine.loaded.dtype).removeprefix("torch."))
+            effect = quantized.effect(engine, Engine(whole), prompts, tokens, progress)
     for row in rows:
         total = row["total_ms_per_round"]
         row["reads_per_round"] = total / floor["read_ms"] if total else None
@@ -51,10 +59,12 @@ def bench(arguments: argparse.Namespace) -> int:
     print(f"weights {floor['weight_bytes'] / 1e6:.0f} MB, read once in {floor['read_ms']:.1f} ms ({floor['gb_per_s']:.1f} GB/s)")
     result = {
         "machine": about, "model": engine.loaded.name, "prices": prices, "rounds": rounds, "weight_read": floor,
-        "max_new_tokens": tokens, "repeats": repeats, "rows": rows,
+        "max_new_tokens": tokens, "repeats": repeats, "rows": rows, "quantization": effect,
     }
     result["goals"] = goals(result, on_gpu=engine.loaded.device.type == "cuda")
     parts = [prices_line(prices), table(rows), details(rows), lines(result["goals"])]
+    if result["quantization"]:
+        parts.insert(-1, quantized.line(result["quantization"], arguments.quantize))
     if rounds is not None:
         parts.insert(1, prices_line({"rows": rounds["rows"], "pass_ms": rounds["ms"]}, "a whole round in one graph, by rows"))
     print(*parts, sep="\n\n")

@@ -10,7 +10,9 @@ timed like everything else (prices.py), and the tree shrinks where it is dear.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Iterator
+
+import torch
 
 from .errors import ModelError
 
@@ -33,3 +35,12 @@ def quantization_options(name: str) -> dict[str, Any]:
     from transformers import TorchAoConfig
 
     return {"quantization_config": TorchAoConfig(quant_type=Int8WeightOnlyConfig())}
+
+
+def stored_tensors(weight: torch.Tensor) -> Iterator[torch.Tensor]:
+    """The plain tensors that hold a weight in memory: itself, or a quantised one's values and scales."""
+    if hasattr(weight, "__tensor_flatten__"):
+        for name in weight.__tensor_flatten__()[0]:
+            yield from stored_tensors(getattr(weight, name))
+    else:
+        yield weight

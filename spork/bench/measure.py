@@ -16,6 +16,7 @@ from ..engine import Engine, machine_name
 from ..fitted import ASSETS
 from ..metrics import Meter, peak_memory_bytes, ratio
 from ..progress import Progress
+from ..quantization import stored_tensors
 from .contenders import Contender, Run
 
 PROMPTS = ASSETS / "prompts" / "bench.json"
@@ -140,7 +141,7 @@ def weight_read_floor(engine: Engine, repeats: int = 5) -> dict[str, float]:
     model = engine.loaded.model
     tied = model.get_input_embeddings().weight.data_ptr() == model.get_output_embeddings().weight.data_ptr()
     skipped = None if tied else model.get_input_embeddings().weight
-    weights = [p.detach() for p in model.parameters() if p is not skipped]
+    weights = [part.detach() for p in model.parameters() if p is not skipped for part in stored_tensors(p)]
     raw = [w.view(torch.uint8).view(-1) if w.is_contiguous() else w for w in weights]
     words = [r.view(torch.int32) if r.numel() % 4 == 0 else r for r in raw if r.dtype == torch.uint8]
     best = float("inf")

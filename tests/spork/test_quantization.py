@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 
+from spork.cli import main
 from spork.engine import Engine
 from spork.errors import ModelError
 from spork.models import load_model
@@ -38,6 +41,18 @@ def test_logits_stay_close_to_those_of_the_whole_weights(folder):
         ours, theirs = loaded.model(ids).logits, plain.model(ids).logits
     assert not torch.equal(ours, theirs)
     assert (ours - theirs).abs().max() < 0.2 * theirs.std()
+
+
+def test_the_benchmark_tells_what_it_did_to_speed_memory_and_text(folder, capsys):
+    arguments = ["--model", folder, "--dtype", "float32", "--quantize", "int8", "--prompts", "2", "--max-new-tokens", "8", "--only", "greedy", "--json"]
+    assert main(["bench", *arguments]) == 0
+    printed = capsys.readouterr().out.rstrip("\n").split("\n")
+    found = json.loads(printed[-1])["quantization"]
+    model = load_model(folder, dtype="float32").model
+    assert found["unquantised_weight_bytes"] == sum(p.numel() * 4 for p in model.parameters())
+    assert found["weight_bytes"] < found["unquantised_weight_bytes"]
+    assert found["speed"] > 0 and found["identical_prompts"] + len(found["first_differences"]) == found["prompts"] == 2
+    assert any("the same text on" in line for line in printed)
 
 
 def test_an_unknown_kind_and_a_missing_package_are_refused(monkeypatch):
