@@ -32,8 +32,8 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
         *_DRAWING, *_CARD, "live/inspector", "live/text", "live/gauges", "shared/bars", "live/charts", "live/strip", "live/transport",
         "live/exports", "live/kept", "live/view",
     ),
-    "race": (*_WORDS, "shared/store", *_CARD, "race/lanes", "race/clock", "race/verdict", "race/race"),
-    "tune": (*_WORDS, *_CARD, "tune/form", "tune/heatmap", "tune/table_file", "shared/steps", "tune/what_if", "tune/tune"),
+    "race": (*_WORDS, "shared/store", "shared/run_notes", *_CARD, "race/lanes", "race/clock", "race/verdict", "race/race"),
+    "tune": (*_WORDS, "shared/run_notes", *_CARD, "tune/form", "tune/heatmap", "tune/table_file", "shared/steps", "tune/what_if", "tune/tune"),
     "learn": (*_DRAWING, "shared/measured", "shared/bars", "shared/steps", "learn/arithmetic", "learn/question", "learn/chapters", "learn/learn"),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ import html
 import json
 import secrets
 from dataclasses import asdict
-from typing import Any, AsyncIterator, Callable, Iterator
+from typing import Any, AsyncIterator, Callable, Iterator, Optional
 
 import gradio as gr
 
@@ -84,12 +84,12 @@ class Endpoints:
             await asyncio.sleep(0.5)
 
 
-def what_if(trace: str) -> dict[str, Any]:
+def what_if(trace: str, request: Optional[gr.Request] = None) -> dict[str, Any]:
     """For every round of a trace (its text), what each tau would decide; {"error": words} for a bad one."""
     try:
         return {"rounds": [[asdict(step) for step in steps] for steps in decisions(parse_trace(str(trace)))]}
     except SporkError as error:
-        return {"error": str(error)}
+        return {"error": said(error, language_of(request) if request else "en")}
 
 
 def _values(knobs: tuple[Any, ...]) -> dict[str, Any]:

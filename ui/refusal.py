@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spork.errors import SporkError
 
-from .words import message
+from .words import engine_line, message
 
 
 class Refusal(SporkError):
@@ -19,5 +19,5 @@ class Refusal(SporkError):
 
 
 def said(error: SporkError, language: str) -> str:
-    """An error in the visitor's language where it is the page's own; the engine speaks English."""
-    return error.said(language) if isinstance(error, Refusal) else str(error)
+    """An error in the visitor's language; the engine itself speaks English."""
+    return error.said(language) if isinstance(error, Refusal) else engine_line(str(error), language)

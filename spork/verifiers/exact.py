@@ -16,7 +16,7 @@ from .base import Verdict, Verifier
 
 class Exact(Verifier):
     name = "exact"
-    summary = "one full pass over the whole tree; lossless at tau 1"
+    summary = "one pass of the model over the tree; lossless at tau 1"
     lossless = True
     gives_bonus = True
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pytest
 
+from spork.config import SporkConfig
 from spork.errors import SporkError
-from spork.events import dumps
+from spork.events import dumps, parse_trace
+from spork.parts import ModelParts
+from spork.proposers import PROPOSERS
+from spork.sweep import Sweep
+from spork.verifiers import VERIFIERS
 from ui.desk import ModelDesk
 from ui.endpoints import what_if
 from ui.page import build_page
@@ -77,6 +83,27 @@ def test_the_pages_own_errors_are_said_in_the_visitors_language():
     error = Refusal("many_tokens", value=9, limit=5)
     assert "at most 5" in str(error) and "9" in said(error, "zh") and said(error, "zh") != str(error)
     assert said(SporkError("of the engine"), "zh") == "of the engine"
+
+
+@pytest.mark.parametrize("act", [
+    lambda: SporkConfig.checked(k=99), lambda: SporkConfig.checked(k="x"), lambda: SporkConfig.checked(seed=1.5),
+    lambda: SporkConfig.checked(tau=-1), lambda: SporkConfig.checked(proposer="x"),
+    lambda: parse_trace(""), lambda: parse_trace("{"), lambda: parse_trace("{}"),
+    lambda: parse_trace(dumps(started()).replace('"schema":1', '"schema":99')),
+    lambda: Sweep(FakeEngine(), ["x"], [], [1], [1.0], SporkConfig()),
+    lambda: Sweep(FakeEngine(), ["x"], range(1, 9), range(9), [1.0, 0.5], SporkConfig()),
+    lambda: PROPOSERS["fork-head"](SporkConfig(), ModelParts("m", None)), lambda: PROPOSERS["early-exit"](SporkConfig(), ModelParts("m", None)),
+    lambda: PROPOSERS["draft-model"](SporkConfig(), ModelParts("m", None)), lambda: VERIFIERS["early-layers"](SporkConfig(), ModelParts("m", None)),
+])  # fmt: skip
+def test_what_the_engine_refuses_is_said_in_chinese(act):
+    with pytest.raises(SporkError) as caught:
+        act()
+    words = said(caught.value, "zh")
+    assert re.search("[\u4e00-\u9fff]", words) and not re.search(r"allowed|numbers from|choose|damaged", words), words
+    assert said(caught.value, "en") == str(caught.value)
+
+
+def test_the_languages_are_two():
     assert set(LANGUAGES) == {"en", "zh"}
 
 

@@ -7,14 +7,34 @@ in where a string is used. English is complete by definition; a test holds the o
 
 from __future__ import annotations
 
+import re
+
 from . import chinese, english
+from .engine_chinese import ENGINE as ENGINE_CHINESE
 
 LANGUAGES = {"en": english, "zh": chinese}
+
+#: The engine's own lines by language, where they are not English.
+ENGINE = {"zh": ENGINE_CHINESE}
 
 
 def message(key: str, language: str = "en", **values: object) -> str:
     """One of MESSAGES, filled in; English for a language there is none of."""
     return LANGUAGES.get(language, english).MESSAGES[key].format(**values)
+
+
+def engine_line(line: str, language: str) -> str:
+    """A line of the engine's in another language, as far as its words are known; else as it is."""
+    for english_line, words in ENGINE.get(language, {}).items():
+        if found := _pattern(english_line).fullmatch(line):
+            values = {name: engine_line(value, language) for name, value in found.groupdict().items()}
+            return words.format(**values)
+    return line
+
+
+def _pattern(line: str) -> re.Pattern[str]:
+    """A line with {names} as a pattern that captures them."""
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(line)), re.DOTALL)
 
 
 def views() -> dict[str, dict[str, str]]:

@@ -54,14 +54,19 @@ const Gauges = (() => {
       meter.setAttribute("aria-valuetext", `${Format.number(value, 1)}, ${rateNote.textContent}`);
     }
 
+    // Of a few tokens nobody can tell a speed.
+    const TOO_FEW = 16;
     // A round costs a pass at least, so no run is faster than greedy by more than its tokens a round: a rate
     // timed when the model loaded was then timed at a slower moment, and says nothing.
     const stale = (figures, paired) => !paired && figures.speedup > figures.tokens_per_round;
+    const early = (figures, paired) => !paired && figures.tokens < TOO_FEW;
 
     function showSpeed(figures, paired) {
-      const value = stale(figures, paired) ? null : figures.speedup, slower = Format.exists(value) && value < 1;
-      Format.write(speed, Format.exists(value) ? `${value.toFixed(2)}×` : TEXT.none);
-      const against = stale(figures, paired) ? TEXT.speedup_stale : !Format.exists(value) ? TEXT.speedup_none : paired ? TEXT.speedup_paired : TEXT.speedup_unpaired;
+      const value = stale(figures, paired) || early(figures, paired) ? null : figures.speedup, slower = Format.exists(value) && value < (paired ? 1 : 0.95);
+      // One that is not paired is a rough figure, and looks like one.
+      Format.write(speed, !Format.exists(value) ? TEXT.none : paired ? `${value.toFixed(2)}×` : `≈ ${value.toFixed(1)}×`);
+      speed.className = paired ? "sp-big" : "sp-mid";
+      const against = early(figures, paired) ? TEXT.speedup_early : stale(figures, paired) ? TEXT.speedup_stale : !Format.exists(value) ? TEXT.speedup_none : paired ? TEXT.speedup_paired : TEXT.speedup_unpaired;
       Format.write(speedNote, slower ? `${TEXT.slower} · ${against}` : against);
       speed.parentElement.classList.toggle("is-slower", slower);
     }

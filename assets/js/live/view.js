@@ -19,7 +19,7 @@ const View = (() => {
   const said = el("p", { class: "sp-said", role: "status", "aria-live": "polite" });
   const notes = el("div", { class: "sp-run-notes" });
   const glossary = el("details", { class: "sp-more" }, el("summary", {}, TEXT.glossary_title),
-    el("ul", { class: "sp-how" }, ...["fork", "tau", "fallback", "bonus", "greedy", "speedup", "jump"].map((name) => el("li", {}, TEXT[`glossary_${name}`]))));
+    el("ul", { class: "sp-how" }, ...["fork", "km", "score", "tau", "fallback", "plain", "bonus", "greedy", "speedup", "jump", "parts", "marks"].map((name) => el("li", {}, TEXT[`glossary_${name}`]))));
   root.append(el("div", { class: "sp-live-intro" }, el("p", { class: "sp-intro" }, TEXT.live_intro), glossary), el("div", { class: "sp-status-row" }, status, notes), said);
   const say = (words) => { said.textContent = words; };
 
@@ -164,9 +164,9 @@ const View = (() => {
   function begin() {
     transport.pause();
     const { k, m } = state.started.config;
-    // Of a run that is over all trees are known; one that goes on may yet draw K forks of M + 1 tokens and a bonus.
-    const known = state.source !== "live" && Geometry.most(state.layouts);
-    tree.expect(...(known || [k || 1, (m || 0) + 2]));
+    // A run may draw K forks of M + 1 tokens and a bonus; of one that is over it is known whether it does.
+    const most = state.source === "live" ? [Infinity, Infinity] : Geometry.most(state.layouts);
+    tree.expect(Math.min(k || 1, most[0]), Math.min((m || 0) + 2, most[1]));
     if (state.source !== "live") requestAnimationFrame(() => text.reveal(state.cursor));
     notes.replaceChildren(...RunNotes.of(state.started.config, false));
     strip.expect(state.started.config.m || 0);

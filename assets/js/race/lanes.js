@@ -21,10 +21,11 @@ const Lanes = (() => {
     function grow() {
       for (let i = spans.length; i < run.rounds.length; i++) {
         const round = run.rounds[i];
-        spans.push(round.pieces.filter((piece) => piece !== "").map((piece) => {
-          const span = el("span", { class: name === "spork" ? `sp-token is-${round.statuses[round.pieces.indexOf(piece)]}` : "sp-plain" });
+        const plain = RunNotes.kind(round) === "plain";
+        spans.push(round.pieces.flatMap((piece, j) => {
+          const span = el("span", { class: name === "spork" ? `sp-token is-${plain ? "plain" : round.statuses[j]}` : "sp-plain" });
           span.textContent = piece;
-          return span;
+          return piece === "" ? [] : [span];
         }));
         flow.append(...spans[i]);
       }
@@ -33,7 +34,7 @@ const Lanes = (() => {
     function layOut(scale, tallest) {
       ends = times(run);
       segments = run.rounds.map((round, i) => {
-        const segment = el("i", { class: `is-${round.decision}` });
+        const segment = el("i", { class: `is-${RunNotes.kind(round)}` });
         const from = i ? ends[i - 1] : 0;
         segment.style.left = `${(100 * from) / scale}%`;
         segment.style.width = `max(1px, calc(${(100 * (ends[i] - from)) / scale}% - 1px))`;

@@ -53,7 +53,7 @@ const Race = (() => {
     lanes.greedy.update(best);
     const scale = Math.max(best.finished.metrics.decode_s, race.spork[0].finished.metrics.decode_s) || 1;
     const tallest = Math.max(1, ...race.spork[0].rounds.map((round) => round.committed.length));
-    lanes.greedy.finish(scale, tallest, Format.fill(TEXT.lane_done, { s: best.finished.metrics.decode_s.toFixed(2) }));
+    lanes.greedy.finish(scale, tallest, Format.fill(TEXT.lane_done_of_two, { s: best.finished.metrics.decode_s.toFixed(2) }));
     lanes.spork.finish(scale, tallest, Format.fill(TEXT.lane_done, { s: race.spork[0].finished.metrics.decode_s.toFixed(2) }));
     verdict.show(race);
     clock.ready(scale);

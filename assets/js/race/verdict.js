@@ -8,6 +8,13 @@ const Verdict = (() => {
 
   const ratesInWords = (race) => greedyRates(race).map((rate) => Format.number(rate, 1)).join(TEXT.and);
 
+  // The speed-up against each greedy run by itself: how far the headline may be trusted.
+  function range(race) {
+    const rate = race.spork[0].finished.metrics.tokens_per_s, all = greedyRates(race).map((greedy) => rate / greedy).sort((a, b) => a - b);
+    const [low, high] = all.map((x) => x.toFixed(2));
+    return all.every(Format.exists) ? Format.fill(low === high ? TEXT.race_range_one : TEXT.race_range, { low, high, rates: ratesInWords(race) }) : "";
+  }
+
   function tooClose(race) {
     const rates = greedyRates(race), apart = Math.max(...rates) / Math.min(...rates), x = race.spork[0].finished.metrics.speedup;
     return apart > UNEVEN && x < apart && x > 1 / apart;
@@ -54,7 +61,7 @@ const Verdict = (() => {
 
   function mount(parent, open) {
     const words = el("p", { class: "sp-verdict" }), same = el("p", { class: "sp-parity" });
-    const noise = el("p", { class: "sp-intro", hidden: true });
+    const noise = el("p", { class: "sp-intro" });
     const list = Measured.card([]);
     const show = el("button", { type: "button", class: "sp-button" }, TEXT.race_open);
     show.addEventListener("click", open);
@@ -72,8 +79,7 @@ const Verdict = (() => {
         const close = Format.exists(figures.speedup) && tooClose(race);
         Format.write(words, sentence(race));
         words.classList.toggle("is-slower", figures.speedup < 1 && !close);
-        noise.hidden = !close;
-        Format.write(noise, Format.fill(TEXT.race_noise, { rates: ratesInWords(race), x: Format.number(figures.speedup, 2) }));
+        Format.write(noise, close ? Format.fill(TEXT.race_noise, { rates: ratesInWords(race), x: Format.number(figures.speedup, 2) }) : range(race));
         Format.write(same, Measured.parity(figures.parity, race.spork[0].started.config));
         same.classList.toggle("is-different", Boolean(figures.parity && !figures.parity.identical));
         list.replaceChildren(...how(race).map((line) => el("li", {}, line)));

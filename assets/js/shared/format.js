@@ -24,6 +24,12 @@ const Format = (() => {
     return value > 0 && value < 0.001 ? value.toExponential(1) : value.toFixed(3);
   };
 
+  // A score beside the line it must reach: with digits enough that one below it does not read as equal.
+  const score = (value, tau) => {
+    const digits = [2, 3, 4, 5].find((n) => (value.toFixed(n) === tau.toFixed(n)) === (value === tau)) || 6;
+    return value.toFixed(value < tau ? digits : 2);
+  };
+
   // Fill {name} with a value; the result is text, never markup.
   const fill = (template, values) =>
     template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
@@ -64,5 +70,5 @@ const Format = (() => {
     }).observe(document.body, { attributes: true, attributeFilter: ["class"] });
   }
 
-  return { isDark, onTheme, visible, short, exists, number, percent, probability, fill, tokens, el, svg, write };
+  return { isDark, onTheme, visible, short, exists, number, percent, probability, score, fill, tokens, el, svg, write };
 })();

@@ -14,7 +14,7 @@ const Geometry = (() => {
   function most(layouts) {
     const drawn = layouts.filter((layout) => layout && layout.length);
     const depth = (layout) => Math.max(...layout.filter(Boolean).map((spot) => spot[0]));
-    return drawn.length ? [Math.max(...drawn.map(lanesOf)), Math.max(...drawn.map(depth))] : null;
+    return [Math.max(1, ...drawn.map(lanesOf)), Math.max(1, ...drawn.map(depth))];
   }
 
   const lanesOf = (layout) => Math.max(...layout.filter(Boolean).map((spot) => Math.round(spot[1]))) + 1;

@@ -26,14 +26,16 @@ const Overlay = (() => {
         if (svg.getAttribute(name) !== String(value)) svg.setAttribute(name, value);
       }
       const bars = round.forks.length ? barsOf(round, geometry) : [];
-      each(groups.rules, "line", bars.length || geometry.narrow ? rules(geometry, colours) : [], (rule) => rule);
+      each(groups.rules, "line", bars.length ? rules(geometry, colours) : [], (rule) => rule);
       each(groups.bars, "rect", bars, (bar) => ({
         ...bar.box, fill: bar.won ? colours.accepted : colours.hollow, stroke: bar.won ? colours.accepted : colours.rejected, "stroke-width": 2,
       }));
       const all = [...headings(geometry, bars.length > 0), ...labels(round, geometry), ...bars.map((bar) => bar.label), ...tau(geometry, bars.length > 0)];
       each(groups.words, "text", all, (word) => ({
         x: word.x, y: word.y, "font-size": word.size, "font-weight": word.bold ? 700 : 400, "text-anchor": word.anchor || "middle",
-        fill: word.quiet ? colours.muted : colours.ink, stroke: colours.surface, "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round", words: word.words,
+        fill: word.quiet ? colours.muted : colours.ink, words: word.words,
+        // A halo, which costs as much again as the words, only where an edge may run behind them.
+        stroke: geometry.narrow ? colours.surface : "none", "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round",
       }));
     }
 
@@ -54,14 +56,16 @@ const Overlay = (() => {
   }
 
   function labels(round, geometry) {
-    const all = [{ status: "root", text: round.root_text }, ...round.nodes];
+    const all = [{ status: "root", text: round.root_text }, ...round.nodes], firsts = round.nodes.filter((node) => node.depth === 1);
     return all.flatMap((node, i) => {
       const status = RunNotes.status(round, node), spot = geometry.spots[i], lost = status === "rejected", root = status === "root";
-      if (!spot || (lost && geometry.loserChars === 0)) return [];
+      // Where paths stand side by side on a phone, only the accepted one has room for words, and an open question for numbers.
+      const crowded = geometry.loserChars === 0 && (lost || status === "pending");
+      if (!spot || (crowded && (lost || node.depth > 1))) return [];
       const half = Figure.SIZE[status] / 2, middle = spot[1] + geometry.font * 0.35;
       const place = geometry.narrow ? { x: spot[0] + half + 4, y: middle, anchor: "start" }
         : root ? { x: spot[0] - half - 5, y: middle, anchor: "end" } : { x: spot[0], y: spot[1] - half - 8 };
-      return [{ ...place, size: geometry.font, bold: !lost, quiet: lost, words: Format.short(node.text, root ? geometry.rootChars : geometry.chars) }];
+      return [{ ...place, size: geometry.font, bold: !lost, quiet: lost, words: crowded ? String(firsts.indexOf(node) + 1) : Format.short(node.text, root ? geometry.rootChars : geometry.chars) }];
     });
   }
 
@@ -72,7 +76,7 @@ const Overlay = (() => {
       const spot = geometry.spots[index.get(fork.nodes[0])];
       if (!spot) return [];
       const won = i === round.chosen, long = full * Math.max(0, Math.min(1, fork.score ?? 0));
-      const value = fork.score === null ? TEXT.no_score : fork.score.toFixed(2);
+      const value = fork.score === null ? TEXT.no_score : Format.score(fork.score, geometry.tau);
       const word = { words: `${value} ${won ? "✓" : "✗"}`, bold: won, quiet: !won };
       return [geometry.narrow ? {
         won, box: { x: spot[0] - thick / 2, y: zero - long, width: thick, height: long }, label: { ...word, x: spot[0], y: zero - long - 5, size: 12 },
@@ -99,8 +103,9 @@ const Overlay = (() => {
   function tau(geometry, hasBars) {
     const { zero, full, from, to } = geometry.bars;
     const word = { words: `tau ${geometry.tau.toFixed(2)}`, size: 14, bold: true };
+    if (!hasBars) return [];
     if (geometry.narrow) return [{ ...word, x: to, y: zero - full * geometry.tau - 5, anchor: "end" }];
-    return hasBars ? [{ ...word, x: zero + full * geometry.tau, y: from - 6 }] : [];
+    return [{ ...word, x: zero + full * geometry.tau, y: from - 6 }];
   }
 
   return { mount };

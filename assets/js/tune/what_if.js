@@ -10,7 +10,7 @@ const WhatIf = (() => {
     const shown = el("output", { class: "sp-clock" });
     const strip = el("div", { class: "sp-what-if-strip", role: "img" });
     const words = el("p", { class: "sp-what-if-words", role: "status" });
-    const keys = ["accepted", "fallback", "flipped", "estimate"].map((kind) => el("li", { class: `is-${kind}` }, el("i", { "aria-hidden": "true" }), el("span", {}, TEXT[`what_if_key_${kind}`])));
+    const keys = ["accepted", "fallback", "plain", "flipped", "estimate"].map((kind) => el("li", { class: `is-${kind}` }, el("i", { "aria-hidden": "true" }), el("span", {}, TEXT[`what_if_key_${kind}`])));
     const body = el("div", {}, el("div", { class: "sp-transport is-clock" }, slider, shown), strip, el("ul", { class: "sp-legend sp-what-if-keys" }, ...keys), words);
     parent.append(el("section", { class: "sp-panel", "aria-labelledby": title.id }, el("header", { class: "sp-panel-head" }, title, note), body));
     let trace = null, rounds = null, bars = [];
@@ -47,7 +47,8 @@ const WhatIf = (() => {
       const flip = chosen.findIndex((step) => !step.same);
       const tallest = Math.max(1, ...rounds.flat().map((step) => step.tokens));
       chosen.forEach((step, i) => {
-        bars[i].className = `is-${step.decision}${step.same ? "" : " is-flipped"}${flip >= 0 && i > flip ? " is-estimate" : ""}`;
+        const kind = RunNotes.kind({ decision: step.decision, forks: trace.rounds[i].forks });
+        bars[i].className = `is-${kind}${step.same ? "" : " is-flipped"}${flip >= 0 && i > flip ? " is-estimate" : ""}`;
         bars[i].style.height = `${(100 * step.tokens) / tallest}%`;
       });
       const mean = (all) => all.reduce((sum, step) => sum + step.tokens, 0) / all.length;
