@@ -5,7 +5,8 @@ pass over two rows costs twice a pass over one and speculation cannot pay. oneDN
 out once, ahead of time; PyTorch's compiler uses the same two operators. Measured on two AVX2 cores
 with the shapes of the default model: 1 / 8 rows took 41 / 82 ms as they come, 33 / 52 ms packed. On
 two AVX-512 cores it was 54 / 94 against 61 / 80: one row is better left as it comes there. So the
-smallest products are timed once a process, and go whichever way is faster.
+smallest products are timed once a process and dtype, and go whichever way is faster. bfloat16 is
+packed where the processor multiplies it itself.
 
 The contract: the model is as it was whenever no pass of ours runs, so transformers' own `generate`
 on it is what it always is. A packed copy takes as much memory again, and is made only where that
@@ -34,11 +35,11 @@ ROWS_HINT = 16
 
 
 def can_pack(weight: torch.Tensor) -> bool:
-    """Whether packing helps: plain float32 (not quantised) on a CPU, with a PyTorch that has oneDNN."""
+    """Whether packing helps: a plain weight (not quantised) on a CPU, in a dtype that oneDNN has products for here."""
     return (
-        type(weight.data) is torch.Tensor and weight.device.type == "cpu" and weight.dtype == torch.float32
-        and torch.backends.mkldnn.is_available()
+        type(weight.data) is torch.Tensor and weight.device.type == "cpu" and torch.backends.mkldnn.is_available()
         and hasattr(torch.ops.mkldnn, "_linear_pointwise") and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
+        and (weight.dtype == torch.float32 or (weight.dtype == torch.bfloat16 and torch.ops.mkldnn._is_mkldnn_bf16_supported()))
     )
 
 
@@ -46,7 +47,7 @@ def linear(weight: torch.Tensor, bias: torch.Tensor | None = None) -> Linear:
     """x [..., in] → x weightᵀ + bias [..., out], packed where that helps; `weight` is [out, in]."""
     if not can_pack(weight):
         return lambda x: nn.functional.linear(x, weight, bias)
-    packed, as_it_comes = _packed(weight, bias), rows_better_as_they_come()
+    packed, as_it_comes = _packed(weight, bias), rows_better_as_they_come(weight.dtype)
 
     def product(x: torch.Tensor) -> torch.Tensor:
         if x.numel() <= as_it_comes * x.shape[-1]:
@@ -61,17 +62,17 @@ def _packed(weight: torch.Tensor, bias: torch.Tensor | None) -> Linear:
     return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
 
 
-@lru_cache(maxsize=1)
-def rows_better_as_they_come(most: int = 2, repeats: int = 7) -> int:
+@lru_cache(maxsize=None)
+def rows_better_as_they_come(dtype: torch.dtype, most: int = 2, repeats: int = 7) -> int:
     """Up to how many rows, of `most`, a product with an unpacked matrix is faster on this machine; 0 where packed always is.
 
-    Timed on a matrix larger than most caches (57 MB), by the best of `repeats` turns.
+    Timed on a matrix larger than most caches (57 MB in float32), by the best of `repeats` turns.
     """
-    weight = torch.ones(24_576, 576)
+    weight = torch.ones(24_576, 576, dtype=dtype)
     ways = (lambda x: nn.functional.linear(x, weight)), _packed(weight, None)
     with torch.inference_mode():
         for rows in range(1, most + 1):
-            x = torch.ones(rows, weight.shape[1])
+            x = torch.ones(rows, weight.shape[1], dtype=dtype)
             turns = [[_seconds(way, x) for way in ways] for _ in range(repeats + 1)][1:]
             plain, packed = (min(times) for times in zip(*turns))
             if plain >= packed:

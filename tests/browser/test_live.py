@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from ui.components import ASSETS
+
 from .conftest import NEW_TOKENS
 
 
@@ -45,6 +47,14 @@ def test_stop_ends_within_a_round_and_the_next_run_works(visit):
     visit.wait_idle()
     assert visit.text(".sp-flow-prompt") == "Say hello."
     assert "Finished" in visit.status
+
+
+def test_a_score_below_the_line_never_reads_as_on_it(visit):
+    """The scripts' own function, in a page's world: scores that rounding would put on tau."""
+    source = (ASSETS / "js" / "shared" / "format.js").read_text(encoding="utf-8").replace("const Format", "window.TestFormat")
+    visit.page.evaluate(source)
+    said = visit.page.evaluate("[[0.0197, 0.02], [0.999, 1], [0.72, 1], [1, 1], [0.5, 0.5], [0.02, 0.02]].map(([s, t]) => TestFormat.score(s, t))")
+    assert said == ["0.0197", "0.999", "0.72", "1.00", "0.50", "0.02"]
 
 
 def test_looking_back_does_not_stop_the_run(visit):

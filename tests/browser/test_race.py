@@ -20,6 +20,9 @@ def test_a_race_says_who_was_faster_and_that_the_text_is_the_same(raced):
     verdict = raced.text(".sp-verdict")
     assert verdict == "Too close to call on this machine" or re.fullmatch(r"SPORK was (\d\.\d\d× as fast as|slower than) greedy(: \d\.\d\d×)?", verdict)
     assert "identical to greedy" in raced.text(".is-verdict .sp-parity")
+    if not verdict.startswith("Too close"):
+        low, high = map(float, re.search(r"([\d.]+)× (?:to ([\d.]+)× )?against each", raced.text(".is-verdict")).groups(default="0"))
+        assert low <= float(re.search(r"\d\.\d\d", verdict)[0]) <= (high or low) + 0.01, "the headline lies within its range"
     lanes = [page.locator(f".sp-lane.is-{name} .sp-lane-text").inner_text() for name in ("greedy", "spork")]
     assert lanes[0] == lanes[1] != ""
     page.get_by_text("How this was measured").last.click()

@@ -24,7 +24,17 @@ def test_it_is_the_same_product(rows, bias):
 def test_float32_weights_are_packed_here():
     """Else the test above would compare a product with itself."""
     assert can_pack(torch.zeros(4, 4))
-    assert not can_pack(torch.zeros(4, 4, dtype=torch.bfloat16))
+    assert not can_pack(torch.zeros(4, 4, dtype=torch.float16))
+
+
+def test_bfloat16_is_packed_where_the_processor_multiplies_it():
+    assert can_pack(torch.zeros(4, 4, dtype=torch.bfloat16)) == torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    torch.manual_seed(0)
+    layer = nn.Linear(48, 96).to(torch.bfloat16)
+    with torch.inference_mode():
+        for rows in (1, 2, 8, 33):
+            x = torch.randn(1, rows, 48, dtype=torch.bfloat16)
+            torch.testing.assert_close(linear(layer.weight, layer.bias)(x), layer(x), rtol=2e-2, atol=2e-2)
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
