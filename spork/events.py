@@ -141,6 +141,14 @@ class Round:
     turned_down: str | None = None
     event: Literal["round"] = "round"
 
+    @property
+    def drafted(self) -> list[Node]:
+        """`nodes` without the last one where it only shows the bonus or fallback token."""
+        named = {node for fork in self.forks for node in fork.nodes}
+        last = self.nodes[-1] if self.nodes else None
+        shown = last is not None and last.status in ("bonus", "fallback") and last.draft_p is None and last.score is None
+        return self.nodes[:-1] if shown and last.id not in named else self.nodes
+
 
 @dataclass
 class RunFinished:

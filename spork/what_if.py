@@ -87,7 +87,7 @@ def _as_recorded(round_: Round, path: Sequence[int]) -> bool:
 def _rebuilt(round_: Round, by_token: bool) -> tuple[ForkTree, Verdict]:
     """The tree and the verdict that `select` saw."""
     tree = ForkTree.rooted(round_.root_id)
-    drafted = _drafted(round_)
+    drafted = round_.drafted
     for number, node in enumerate(drafted, start=1):
         if node.id != number or tree.add(node.parent, node.token_id, node.draft_p) != number:
             raise TraceError(f"round {round_.index} cannot be judged: its tree is not one the engine makes")
@@ -102,11 +102,3 @@ def _rebuilt(round_: Round, by_token: bool) -> tuple[ForkTree, Verdict]:
                 own[tree.parents[node]] = tree.tokens[node]
     forks = [NO_SCORE if fork.score is None else fork.score for fork in round_.forks]
     return tree, Verdict(scores, forks, own, by_token)
-
-
-def _drafted(round_: Round) -> list:
-    """The round's nodes without the one that only shows the bonus or fallback token."""
-    named = {node for fork in round_.forks for node in fork.nodes}
-    last = round_.nodes[-1] if round_.nodes else None
-    shown = last is not None and last.status in ("bonus", "fallback") and last.draft_p is None and last.score is None
-    return round_.nodes[:-1] if shown and last.id not in named else round_.nodes

@@ -81,10 +81,9 @@ class TuneView(_Scripted):
 
 
 class LearnView(_Scripted):
-    """The guided tour over a recorded trace, which is its value as a frame; `answers` is what other
-    values of tau would have decided in its rounds."""
+    """The guided tour over a recorded trace, which is its value as a frame; `answers` is what `what_if` says of it."""
 
-    def __init__(self, value: str | None, answers: list[Any], knobs: dict[str, Any]):
+    def __init__(self, value: str | None, answers: dict[str, Any], knobs: dict[str, Any]):
         super().__init__("learn", {"plotly": str(PLOTLY_JS), "start": knobs, "answers": answers} | _parts(), value)
 
 

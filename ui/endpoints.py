@@ -12,7 +12,7 @@ from typing import Any, AsyncIterator, Callable, Iterator, Optional
 import gradio as gr
 
 from spork.errors import SporkError
-from spork.events import parse_trace
+from spork.events import Round, parse_trace
 from spork.what_if import decisions
 
 from .controls import KNOB_NAMES
@@ -85,9 +85,12 @@ class Endpoints:
 
 
 def what_if(trace: str, request: Optional[gr.Request] = None) -> dict[str, Any]:
-    """For every round of a trace (its text), what each tau would decide; {"error": words} for a bad one."""
+    """For every round of a trace (its text), what each tau would decide, and how many of its nodes, the
+    first ones, were drafted; {"error": words} for a bad one."""
     try:
-        return {"rounds": [[asdict(step) for step in steps] for steps in decisions(parse_trace(str(trace)))]}
+        events = parse_trace(str(trace))
+        steps = [[asdict(step) for step in steps] for steps in decisions(events)]
+        return {"rounds": steps, "drafted": [len(event.drafted) for event in events if isinstance(event, Round)]}
     except SporkError as error:
         return {"error": said(error, language_of(request) if request else "en")}
 

@@ -145,14 +145,14 @@ def _recording(purpose: str, folder: Path = ASSETS / "traces") -> tuple[str, str
     return None, None
 
 
-def _tour() -> tuple[str | None, list[Any]]:
-    """The tour's recording as a frame, and what other values of tau would have decided in its rounds."""
+def _tour() -> tuple[str | None, dict[str, Any]]:
+    """The tour's recording as a frame, and what `what_if` says of it."""
     frame, text = _recording("learn")
-    answers = what_if(text) if text else {"rounds": []}
+    answers = what_if(text) if text else {}
     if "error" in answers:
         log.warning("the tour's recording is left out: %s", answers["error"])
-        return None, []
-    return frame, answers["rounds"]
+        return None, {}
+    return frame, answers
 
 
 def _default_model() -> str:

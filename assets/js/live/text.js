@@ -1,6 +1,9 @@
 // The generated text: one span a token, marked by how it came, appended and never rebuilt. Every
-// line is a block of its own, so that a new token moves the last line only, however long the text.
+// line is a block of its own, so that a new token moves the last line only, and lines stand in pages
+// that the browser skips while they are out of sight, however long the text.
 const TextPanel = (() => {
+  const PAGE_LINES = 16;
+
   function mount(parent, actions) {
     const flow = Format.el("div", { class: "sp-flow", tabindex: "0", role: "group", "aria-label": TEXT.text_help });
     const stick = Format.el("div", { class: "sp-flow-stick", tabindex: "-1" }, flow);
@@ -8,19 +11,23 @@ const TextPanel = (() => {
     parent.append(prompt, stick);
     let spans = [], faded = -1, marked = -1, line = null;
 
+    function newLine() {
+      const last = flow.lastElementChild;
+      const page = last && last.childElementCount < PAGE_LINES ? last : flow.appendChild(Format.el("div", { class: "sp-page" }));
+      return page.appendChild(Format.el("div"));
+    }
+
     function append(rounds, from) {
-      const fresh = document.createDocumentFragment();
-      let open = line || fresh.appendChild(Format.el("div"));
+      let open = line || newLine();
       for (let i = from; i < rounds.length; i++) {
         const round = rounds[i];
         const kind = RunNotes.kind(round);
         spans.push(round.pieces.map((piece, j) => token(piece, kind === "plain" ? kind : round.statuses[j], i)).filter(Boolean));
         for (const span of spans[i]) {
           open.append(span);
-          if (span.textContent.endsWith("\n")) open = fresh.appendChild(Format.el("div"));
+          if (span.textContent.endsWith("\n")) open = newLine();
         }
       }
-      flow.append(fresh);
       line = open;
     }
 
