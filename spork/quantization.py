@@ -10,11 +10,12 @@ timed like everything else (prices.py), and the tree shrinks where it is dear.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any, Iterator
-
-import torch
+from typing import TYPE_CHECKING, Any, Iterator
 
 from .errors import ModelError
+
+if TYPE_CHECKING:
+    import torch
 
 QUANTIZATIONS = ("none", "int8")
 
