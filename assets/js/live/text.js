@@ -40,6 +40,9 @@ const TextPanel = (() => {
       return span;
     }
 
+    // A box that changes its size goes back to its end; what was chosen stays in sight.
+    new ResizeObserver(() => { if (marked >= 0) reveal(marked); }).observe(stick);
+
     const each = (from, to, change) => {
       for (let i = Math.max(0, from); i <= to && i < spans.length; i++) spans[i].forEach(change);
     };

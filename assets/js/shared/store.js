@@ -77,10 +77,12 @@ const Store = (() => {
     }
   }
 
-  // A recorded run opens on its first long jump: that shows at a glance what the page is about.
+  // A recorded run opens on its longest jump, of several the one with most letters: that shows at a
+  // glance what the page is about, and line ends do not.
+  const letters = (text) => text.replace(/[^\p{L}]/gu, "").length;
   function opening(state) {
-    const jumps = state.rounds.map((r) => (r.decision === "accepted" && r.forks.length > 1 ? r.committed.length : 0));
-    return Math.max(0, jumps.indexOf(Math.max(...jumps, 0)));
+    const worth = (round) => (round.decision === "accepted" && round.forks.length > 1 ? 1000 * round.committed.length + letters(round.text) : 0);
+    return state.rounds.reduce((best, round, i) => (worth(round) > worth(state.rounds[best]) ? i : best), 0);
   }
 
   const clamp = (state, i) => Math.max(0, Math.min(state.rounds.length - 1, i));
