@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from .families import decoder_layers, main_device, refuse_unsupported
+from .grouped_attention import GroupedAttention
 from .kv_cache import TreeCache
 from .masks import MaskBuilder
 from .packed import PackedModel, linear
@@ -60,6 +61,7 @@ class ModelRunner:
         #: A context in which the model computes from packed weights, where that helps.
         self.packed = PackedModel(model)
         self.device = main_device(model)
+        self._grouped = GroupedAttention(self.device)
         #: What layers of this family return beside the hidden state; None where they return it bare.
         self._extra_results: tuple[Any, ...] | None = None
         #: Position in the text of the token in each cache slot.
@@ -157,6 +159,7 @@ class ModelRunner:
 
         with ExitStack() as hooks:
             hooks.enter_context(self.packed)
+            hooks.enter_context(self._grouped)
             if resume is not None:
                 hooks.enter_context(self._skipping(*resume))
             for count in taps:
