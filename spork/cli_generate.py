@@ -90,7 +90,7 @@ def one_line(finished: RunFinished) -> str:
         parts.append(f"{slower}{m['speedup']:.2f} times greedy's speed (paired)")
     if m.get("parity"):
         p = m["parity"]
-        parts.append("identical to greedy" if p["identical"] else f"differs from greedy at token {p['first_difference']}")
+        parts.append("identical to greedy" if p["identical"] else f"differs from greedy at token {p['first_difference'] + 1}")
     return ", ".join([*parts, f"ended by {finished.reason}"])
 
 

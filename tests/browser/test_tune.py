@@ -17,7 +17,7 @@ def swept(new_visit):
     page.get_by_label("New tokens a run").fill("8")
     assert "4 cells" in visit.text(".spork-tune")
     page.get_by_role("button", name="Sweep").click()
-    page.get_by_text("All 4 cells measured").wait_for(timeout=90_000)
+    page.get_by_text("All cells measured (4)").wait_for(timeout=90_000)
     visit.wait_idle()
     return visit
 

@@ -3,7 +3,7 @@ const View = (() => {
   const { el } = Format;
   const root = element.querySelector(".spork-view");
   const state = Store.empty();
-  let asked = null;
+  let asked = null, begun = false;
 
   const panel = (name, title, ...head) => {
     const heading = el("h2", { id: `sp-${name}-title` }, title);
@@ -84,7 +84,7 @@ const View = (() => {
   function follow() {
     state.follow = !state.follow;
     if (state.follow) Store.goTo(state, state.rounds.length - 1, state.rounds.length - 1);
-    render(false);
+    render(false, true);
   }
   // The events exactly as they came, one a line: the file `spork.events` reads.
   const trace = () => `${state.lines.map((event) => JSON.stringify(event)).join("\n")}\n`;
@@ -96,7 +96,7 @@ const View = (() => {
 
   // ---- drawing ----------------------------------------------------------------------------
 
-  function render(fresh) {
+  function render(fresh, atOnce) {
     const live = Store.isLive(state);
     text.update(state, fresh);
     gauges.update(state);
@@ -104,7 +104,9 @@ const View = (() => {
     transport.update(state);
     charts.update(state);
     const round = state.rounds[Store.shown(state)] || null;
-    const paced = live && state.follow && !fresh;
+    // A run's first round and what a visitor asks for are drawn at once; the rest at the pace.
+    const paced = live && state.follow && !fresh && !atOnce && begun;
+    if (round) begun = true;
     if (!paced) {
       drawRoundHead(round);
       inspector.round(round);
@@ -163,6 +165,7 @@ const View = (() => {
 
   function begin() {
     transport.pause();
+    begun = false;
     const { k, m } = state.started.config;
     // A run may draw K forks of M + 1 tokens and a bonus; of one that is over it is known whether it does.
     const most = state.source === "live" ? [Infinity, Infinity] : Geometry.most(state.layouts);

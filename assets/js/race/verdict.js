@@ -11,8 +11,14 @@ const Verdict = (() => {
   // The speed-up against each greedy run by itself: how far the headline may be trusted.
   function range(race) {
     const rate = race.spork[0].finished.metrics.tokens_per_s, all = greedyRates(race).map((greedy) => rate / greedy).sort((a, b) => a - b);
-    const [low, high] = all.map((x) => x.toFixed(2));
-    return all.every(Format.exists) ? Format.fill(low === high ? TEXT.race_range_one : TEXT.race_range, { low, high, rates: ratesInWords(race) }) : "";
+    return all.every(Format.exists) ? all.map((x) => `${x.toFixed(2)}×`) : null;
+  }
+
+  function rangeInWords(race) {
+    const found = range(race);
+    if (!found) return "";
+    const [low, high] = found;
+    return Format.fill(low === high ? TEXT.race_range_one : TEXT.race_range, { low, high, rates: ratesInWords(race) });
   }
 
   function tooClose(race) {
@@ -45,7 +51,7 @@ const Verdict = (() => {
     return {
       name: "spork-race",
       node: Card.build({
-        headline: sentence(race), subline: Measured.inBrief(started), prompt: started.prompt,
+        headline: sentence(race), subline: [...(range(race) ? [range(race).join(" – ")] : []), Measured.inBrief(started)].join(" · "), prompt: started.prompt,
         bars: [
           { name: TEXT.greedy, value: figures.greedy_tokens_per_s, words: named(figures.greedy_tokens_per_s), kind: "greedy" },
           { name: "SPORK", value: figures.tokens_per_s, words: named(figures.tokens_per_s), kind: "spork" },
@@ -79,7 +85,7 @@ const Verdict = (() => {
         const close = Format.exists(figures.speedup) && tooClose(race);
         Format.write(words, sentence(race));
         words.classList.toggle("is-slower", figures.speedup < 1 && !close);
-        Format.write(noise, close ? Format.fill(TEXT.race_noise, { rates: ratesInWords(race), x: Format.number(figures.speedup, 2) }) : range(race));
+        Format.write(noise, close ? Format.fill(TEXT.race_noise, { rates: ratesInWords(race), x: Format.number(figures.speedup, 2) }) : rangeInWords(race));
         Format.write(same, Measured.parity(figures.parity, race.spork[0].started.config));
         same.classList.toggle("is-different", Boolean(figures.parity && !figures.parity.identical));
         list.replaceChildren(...how(race).map((line) => el("li", {}, line)));

@@ -17,7 +17,7 @@ const Measured = (() => {
     if (!result) return TEXT.none;
     if (result.identical) return config.temperature > 0 ? TEXT.parity_sampled : TEXT.parity_yes;
     const gap = Format.exists(result.logit_gap) ? ` ${Format.fill(TEXT.parity_gap, { gap: result.logit_gap.toPrecision(2) })}` : "";
-    return Format.fill(TEXT.parity_no, { n: result.first_difference }) + gap;
+    return Format.fill(TEXT.parity_no, { n: result.first_difference + 1 }) + gap;
   }
 
   // On what a run was made, in one line; and its K, M and tau.

@@ -27,7 +27,7 @@ const Form = (() => {
   function mount(parent) {
     const count = el("p", { class: "sp-note", role: "status" });
     const changed = () => {
-      Format.write(count, Format.fill(cells() > FACTS.cells ? TEXT.sweep_too_many : TEXT.sweep_count, { n: cells(), most: FACTS.cells }));
+      Format.write(count, Format.fill(cells() > FACTS.cells ? TEXT.sweep_too_many : cells() === 1 ? TEXT.sweep_count_one : TEXT.sweep_count, { n: cells(), most: FACTS.cells }));
       count.classList.toggle("is-warning", cells() > FACTS.cells);
     };
     const sets = Object.fromEntries(Object.keys(OFFERED).map((name) => [name, choices(name, changed)]));
