@@ -21,7 +21,7 @@ from .live import Batch
 from .refusal import said
 from .runs import Runs
 from .visitor import is_local, language_of
-from .words import message
+from .words import engine_line, message
 
 #: Seconds Stop gives a run to end by itself, with its figures, before it is cut off.
 STOP_PATIENCE_S = 2.0
@@ -68,7 +68,7 @@ class Endpoints:
         except SporkError as error:
             raise _shown(error, language_of(request)) from None
 
-    async def model_status(self) -> AsyncIterator[str]:
+    async def model_status(self, request: gr.Request) -> AsyncIterator[str]:
         """How the default model's load goes; ends when it is there or has failed.
 
         Asynchronous, so that any number of open tabs takes no thread.
@@ -77,7 +77,7 @@ class Endpoints:
         while True:
             status = desk.status(desk.default)
             if status != last:
-                yield json.dumps(asdict(status))
+                yield json.dumps(asdict(status) | {"message": engine_line(status.message, language_of(request))})
                 last = status
             if status.state in ("ready", "failed"):
                 return

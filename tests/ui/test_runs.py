@@ -21,7 +21,7 @@ from ui.refusal import Refusal, said
 from ui.runs import Runs
 from ui.settings import Settings
 from ui.visitor import language_of
-from ui.words import LANGUAGES
+from ui.words import LANGUAGES, engine_line, message
 
 from .fakes import FakeEngine, finished, round_, started
 
@@ -101,6 +101,11 @@ def test_what_the_engine_refuses_is_said_in_chinese(act):
     words = said(caught.value, "zh")
     assert re.search("[\u4e00-\u9fff]", words) and not re.search(r"allowed|numbers from|choose|damaged", words), words
     assert said(caught.value, "en") == str(caught.value)
+
+
+def test_what_the_desk_says_of_a_load_is_said_in_chinese_too():
+    for key, values in (("loading_model", {}), ("warming_up", {}), ("load_failed", {"name": "a/b", "error": "OSError"})):
+        assert engine_line(message(key, **values), "zh") == message(key, "zh", **values) != message(key, **values)
 
 
 def test_the_languages_are_two():

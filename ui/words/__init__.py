@@ -24,8 +24,11 @@ def message(key: str, language: str = "en", **values: object) -> str:
 
 
 def engine_line(line: str, language: str) -> str:
-    """A line of the engine's in another language, as far as its words are known; else as it is."""
-    for english_line, words in ENGINE.get(language, {}).items():
+    """A line of the engine's, or of the server's own in English, in another language as far as its words are known; else as it is."""
+    if language not in ENGINE:
+        return line
+    own = {words: LANGUAGES[language].MESSAGES[key] for key, words in english.MESSAGES.items()}
+    for english_line, words in (own | ENGINE[language]).items():
         if found := _pattern(english_line).fullmatch(line):
             values = {name: engine_line(value, language) for name, value in found.groupdict().items()}
             return words.format(**values)
