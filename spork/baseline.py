@@ -120,11 +120,16 @@ def parity(
     """
     if list(ours) == list(plain):
         return {"identical": True, "first_difference": None, "logit_gap": None}
-    shared = next((i for i, (a, b) in enumerate(zip(ours, plain)) if a != b), min(len(ours), len(plain)))
+    shared = shared_tokens(ours, plain)
     gap = None
     if shared < min(len(ours), len(plain)):
         gap = _gap(engine, [*ids, *plain[:shared]], config, ours[shared], plain[shared])
     return {"identical": False, "first_difference": shared, "logit_gap": gap}
+
+
+def shared_tokens(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many tokens two outputs begin with alike."""
+    return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
 
 @torch.inference_mode()

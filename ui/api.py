@@ -13,7 +13,6 @@ from spork.events import RunFinished, to_dict
 
 from .live import Batch
 from .runs import Runs
-from .words import message
 
 
 def generate_endpoint(runs: Runs) -> Callable[..., Iterator[dict[str, Any]]]:
@@ -43,7 +42,7 @@ def generate_endpoint(runs: Runs) -> Callable[..., Iterator[dict[str, Any]]]:
         try:
             yield from apart(run, batches)
         except SporkError as error:
-            raise gr.Error(str(error), title=message("error_title"), print_exception=False) from None
+            raise gr.Error(str(error), print_exception=False) from None
         finally:
             batches.close()
 

@@ -21,7 +21,7 @@ from .live import Batch
 from .refusal import said
 from .runs import Runs
 from .visitor import is_local, language_of
-from .words import engine_line, message
+from .words import engine_line
 
 #: Seconds Stop gives a run to end by itself, with its figures, before it is cut off.
 STOP_PATIENCE_S = 2.0
@@ -112,4 +112,4 @@ def _json(text: Any) -> Any:
 def _shown(error: SporkError, language: str) -> gr.Error:
     """The error for the page, which renders messages as HTML and must not render a visitor's."""
     words = html.escape(said(error, language), quote=False)
-    return gr.Error(words, title=message("error_title", language), print_exception=False)
+    return gr.Error(words, print_exception=False)

@@ -78,8 +78,8 @@ def _peak_of_run(device: torch.device) -> int:
 def _row(
     contender: Contender, runs: list[list[Run]], base: list[list[Run]], exact: list[list[Run]], peak: int | None
 ) -> dict[str, Any]:
-    rates = [_rate(of_prompt) for of_prompt in runs]
-    ratios = [r / _rate(b) for r, b in zip(rates, base) if r and _rate(b)]
+    rates = [rate(of_prompt) for of_prompt in runs]
+    ratios = [r / rate(b) for r, b in zip(rates, base) if r and rate(b)]
     same = [all(run.tokens == e.tokens for run, e in zip(of_prompt, ex)) for of_prompt, ex in zip(runs, exact)]
     return {
         "name": contender.name,
@@ -87,7 +87,7 @@ def _row(
         "tokens_per_s_quartiles": _quartiles([r for r in rates if r]),
         "speedup": _median(ratios),
         "speedup_quartiles": _quartiles(ratios),
-        "speedup_total": ratio(_rate(sum(runs, [])) or 0, _rate(sum(base, [])) or 0),
+        "speedup_total": ratio(rate(sum(runs, [])) or 0, rate(sum(base, [])) or 0),
         "identical": all(same),
         "identical_prompts": sum(same),
         "prompts": len(same),
@@ -96,7 +96,8 @@ def _row(
     } | _round_figures(sum(runs, []))
 
 
-def _rate(runs: Sequence[Run]) -> float | None:
+def rate(runs: Sequence[Run]) -> float | None:
+    """Tokens a second of all runs together; None where nothing was timed."""
     return ratio(sum(run.timed for run in runs), sum(run.seconds for run in runs))
 
 

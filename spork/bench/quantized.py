@@ -7,12 +7,13 @@ from typing import Any, Sequence
 
 import torch
 
+from ..baseline import shared_tokens
 from ..engine import Engine
 from ..metrics import ratio
 from ..progress import Progress
 from ..quantization import stored_tensors
 from .contenders import Run, engine_greedy
-from .measure import WARM_UP_TOKENS, Prompt
+from .measure import WARM_UP_TOKENS, Prompt, rate
 
 
 def effect(engine: Engine, whole: Engine, prompts: Sequence[Prompt], tokens: int, progress: Progress) -> dict[str, Any]:
@@ -30,8 +31,8 @@ def effect(engine: Engine, whole: Engine, prompts: Sequence[Prompt], tokens: int
         for which in (0, 1) if i % 2 == 0 else (1, 0):
             runs[which].append(both[which](ids, tokens))
         progress("against the unquantised model", (i + 1) / len(prompts))
-    quantised, unquantised = (ratio(sum(r.timed for r in made), sum(r.seconds for r in made)) for made in runs)
-    shared = [_shared(a.tokens, b.tokens) for a, b in zip(*runs) if a.tokens != b.tokens]
+    quantised, unquantised = map(rate, runs)
+    shared = [shared_tokens(a.tokens, b.tokens) for a, b in zip(*runs) if a.tokens != b.tokens]
     return {
         "weight_bytes": weight_bytes(engine.loaded.model), "unquantised_weight_bytes": weight_bytes(whole.loaded.model),
         "speed": ratio(quantised or 0, unquantised or 0), "prompts": len(prompts), "identical_prompts": len(prompts) - len(shared),
@@ -42,10 +43,6 @@ def effect(engine: Engine, whole: Engine, prompts: Sequence[Prompt], tokens: int
 def weight_bytes(model: torch.nn.Module) -> int:
     """What the weights take in memory."""
     return sum(part.numel() * part.element_size() for weight in model.parameters() for part in stored_tensors(weight))
-
-
-def _shared(a: Sequence[int], b: Sequence[int]) -> int:
-    return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
 
 def line(found: dict[str, Any], name: str) -> str:

@@ -45,7 +45,6 @@ MESSAGES: dict[str, str] = {
     "sweep_tokens": "扫描中每次运行要写 {value} 个词元；允许 1 到 {limit}",
     "trace_not_text": "轨迹已损坏：文件不是 UTF-8 文本",
     "trace_unreadable": "无法读取轨迹文件；请重新选择",
-    "error_title": "没有成功",
     "loading_model": "正在载入模型…",
     "warming_up": "正在为贪婪解码计时，作为参照…",
 }

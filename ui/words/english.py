@@ -47,7 +47,6 @@ MESSAGES: dict[str, str] = {
     "sweep_tokens": "a run of the sweep would write {value} tokens; allowed: 1 to {limit}",
     "trace_not_text": "damaged trace: the file is not UTF-8 text",
     "trace_unreadable": "the trace file could not be read; choose it again",
-    "error_title": "That did not work",
     "loading_model": "Loading the model…",
     "warming_up": "Timing greedy decoding for reference…",
 }
