@@ -21,8 +21,7 @@ const TextPanel = (() => {
       let open = line || newLine();
       for (let i = from; i < rounds.length; i++) {
         const round = rounds[i];
-        const kind = RunNotes.kind(round);
-        spans.push(round.pieces.map((piece, j) => token(piece, kind === "plain" ? kind : round.statuses[j], i)).filter(Boolean));
+        spans.push(round.pieces.map((piece, j) => token(piece, RunNotes.status(round, { status: round.statuses[j] }), i)).filter(Boolean));
         for (const span of spans[i]) {
           open.append(span);
           if (span.textContent.endsWith("\n")) open = newLine();

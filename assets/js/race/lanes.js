@@ -21,9 +21,8 @@ const Lanes = (() => {
     function grow() {
       for (let i = spans.length; i < run.rounds.length; i++) {
         const round = run.rounds[i];
-        const plain = RunNotes.kind(round) === "plain";
         spans.push(round.pieces.flatMap((piece, j) => {
-          const span = el("span", { class: name === "spork" ? `sp-token is-${plain ? "plain" : round.statuses[j]}` : "sp-plain" });
+          const span = el("span", { class: name === "spork" ? `sp-token is-${RunNotes.status(round, { status: round.statuses[j] })}` : "sp-plain" });
           span.textContent = piece;
           return piece === "" ? [] : [span];
         }));

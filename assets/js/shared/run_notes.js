@@ -13,7 +13,7 @@ const RunNotes = (() => {
   }
   // How a round went: a fallback that had nothing to judge is no failure, and looks like none.
   const kind = (round) => (round.decision === "fallback" && round.forks.length === 0 ? "plain" : round.decision);
-  // How a node came: the one token of such a round did not fall back from anything.
+  // How a node, or a committed token, came: the one token of such a round did not fall back from anything.
   const status = (round, node) => (node.status === "fallback" ? kind(round) : node.status);
   // Why a round ended as it did. The engine's own line is English; other languages say it from the data.
   function reason(round) {
