@@ -1,17 +1,24 @@
 """DraftHead: a trained fork head ready to draft for one model, on its device.
 
-On a CPU it computes in float32 whatever the model's dtype: half-precision matrix products of a
-few rows are slow on most CPUs, and a head is small.
+On a CPU it computes in whichever dtype is faster there, whatever the model's: a level of drafting
+is the time it takes to read the head's weights, and what it drafts need not be exact.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import torch
 
+from .dtype_timing import fastest_for
 from .errors import ModelError
 from .fork_head import TrainedHead
 from .packed import PackedModel
 from .runner import ModelRunner
+
+
+#: Rows of a drafted level: the forks that are gone on with.
+LEVEL_ROWS = 4
 
 
 class DraftHead:
@@ -23,8 +30,8 @@ class DraftHead:
             raise ModelError(f"the fork head reads states of width {trained.network.width}; this model's are {width} wide")
         self.trained = trained
         self._runner = runner
-        self.dtype = torch.float32 if runner.device.type == "cpu" else runner.model.dtype
-        self._network = trained.network.to(runner.device, self.dtype)
+        self.dtype = _cpu_dtype(trained) if runner.device.type == "cpu" else runner.model.dtype
+        self._network = deepcopy(trained.network).to(runner.device, self.dtype)  # `trained` stays as it was
         self._packed = PackedModel(self._network)
         #: Vocabulary entries it drafts over [v], most frequent first.
         self.vocab = trained.draft_vocab.to(runner.device)
@@ -45,3 +52,8 @@ class DraftHead:
         """Raw logits [n, v] float32 over `vocab`, for the token after each state's text."""
         with self._packed:
             return self._logits(self._network.read(states))
+
+
+def _cpu_dtype(trained: TrainedHead) -> torch.dtype:
+    weights = (tuple(p.shape) for p in trained.network.parameters() if p.dim() == 2)
+    return fastest_for((*weights, (len(trained.draft_vocab), trained.network.width)), LEVEL_ROWS)

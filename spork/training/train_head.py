@@ -26,6 +26,7 @@ from ..fitted import fingerprint
 from ..fork_head import ForkHead, TrainedHead
 from ..progress import Progress
 from ..runner import ModelRunner
+from .row_sums import sum_over_rows
 from .self_text import Written
 
 UNROLL = 4
@@ -173,7 +174,8 @@ class _Trainer:
 
     def __init__(self, runner: ModelRunner, network: ForkHead, vocab: torch.Tensor, recipe: Recipe):
         self._runner, self._network, self._recipe = runner, network, recipe
-        self._logits = runner.head_over(vocab, torch.float32, differentiable=True)
+        self._mixed = runner.model.dtype == torch.bfloat16
+        self._logits = runner.head_over(vocab, torch.bfloat16 if self._mixed else torch.float32, differentiable=True)
         full = runner.model.get_output_embeddings().weight.shape[0]
         #: Full vocabulary → place in the draft vocabulary, or -1 (no target) where it is not in it.
         self._place = torch.full((full,), -1, device=vocab.device)
@@ -188,8 +190,8 @@ class _Trainer:
         loss = torch.zeros((), device=self._place.device)
         with self._autocast(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")  # of a norm, which is meant
-            for depth, (logits, own, own_p) in enumerate(self._unroll(examples)):
-                loss = loss + STEP_WEIGHT**depth / total * self._loss(logits.float(), self._place[own], own_p)
+            for depth, (read, own, own_p) in enumerate(self._unroll(examples)):
+                loss = loss + STEP_WEIGHT**depth / total * self._loss(read, self._place[own], own_p)
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._network.parameters(), 1.0)
@@ -197,25 +199,30 @@ class _Trainer:
         self.step += 1
         return loss.item()
 
-    @staticmethod
-    def _loss(logits: torch.Tensor, place: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
-        """Cross-entropy of draft logits [n, v] with `p` [n, t] at `place` [n, t], over what the head may draft; 0-d."""
+    def _loss(self, read: torch.Tensor, place: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+        """Cross-entropy with `p` [n, t] at `place` [n, t] of what the head reads out [n, width], over what it may draft; 0-d."""
         p = p.masked_fill(place < 0, 0.0)
-        mass = p.sum(dim=-1)
-        log_q = logits.log_softmax(dim=-1).gather(-1, place.clamp_min(0))
-        return -((p * log_q).sum(dim=-1) / mass.clamp_min(1e-6)).sum() / (mass > 0).sum().clamp_min(1)
+        mass = p.sum(dim=-1, keepdim=True)
+        p, counted = p / mass.clamp_min(1e-6), (mass > 0).sum().clamp_min(1)
+
+        def of_rows(read: torch.Tensor, rows: slice) -> torch.Tensor:
+            log_q = self._logits(read).log_softmax(dim=-1).gather(-1, place[rows].clamp_min(0))
+            return -(p[rows] * log_q).sum() / counted
+
+        return sum_over_rows(of_rows, read)
 
     def _autocast(self) -> torch.autocast:
         """In a bfloat16 model's company the head trains in mixed precision; its weights stay float32."""
-        dtype = self._runner.model.dtype
-        return torch.autocast(self._place.device.type, torch.bfloat16, enabled=dtype == torch.bfloat16)
+        return torch.autocast(self._place.device.type, torch.bfloat16, enabled=self._mixed)
 
     @torch.no_grad()
     def agreement(self, examples: Sequence[Example]) -> dict[str, float]:
         """Share of positions whose own token is among the head's first n, at the first drafted depth."""
         hits, seen = dict.fromkeys(TOP, 0), 0
         for start in range(0, len(examples), self._recipe.batch):
-            logits, own, _ = next(self._unroll(examples[start : start + self._recipe.batch]))
+            with self._autocast():
+                read, own, _ = next(self._unroll(examples[start : start + self._recipe.batch]))
+                logits = self._logits(read)
             best = logits.topk(min(max(TOP), logits.shape[1]), dim=-1).indices
             right = best == self._place[own[:, :1]]
             for n in TOP:
@@ -224,7 +231,7 @@ class _Trainer:
         return {f"top{n}": hits[n] / seen for n in TOP} if seen else {}
 
     def _unroll(self, examples: Sequence[Example]) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-        """For each depth: draft logits [n, v], and the model's own tokens and their probabilities [n, TARGETS]."""
+        """For each depth: what the head reads out [n, width], and the model's own tokens and their probabilities [n, TARGETS]."""
         device = self._place.device
         final = torch.cat([e.final[:-UNROLL] for e in examples]).to(device, torch.float32)
         state = self._network.start(final).float()
@@ -234,7 +241,7 @@ class _Trainer:
                 torch.cat([getattr(e, name)[depth:end] for e, end in zip(examples, ends)]).to(device) for name in ("tokens", "own", "own_p")
             )
             state = self._network.step(state, self._runner.embed(tokens).float())
-            yield self._logits(self._network.read(state)), own, own_p
+            yield self._network.read(state), own, own_p
 
     def _set_rate(self) -> None:
         """Linear warm-up over a twentieth of the steps, then linear decay to nothing."""

@@ -59,6 +59,20 @@ def test_a_trained_head_agrees_with_the_model_and_is_accepted(engine, text, trai
         engine.parts.head = None
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_text_is_greedys_whatever_dtype_the_head_drafts_in(engine, trained, monkeypatch, dtype):
+    monkeypatch.setattr("spork.draft_head._cpu_dtype", lambda trained: dtype)
+    engine.parts.head = DraftHead(trained, engine.runner)
+    try:
+        assert engine.parts.head.dtype == dtype
+        ids = engine.encode(PROMPT, raw=True)
+        got = rounds(engine, ids, proposer="fork-head", k=4, m=3, max_new_tokens=40)
+        assert [t for r in got for t in r.committed] == transformers_greedy(engine.loaded, ids, 40)
+        assert max(len(r.committed) for r in got) >= 3
+    finally:
+        engine.parts.head = None
+
+
 def test_training_is_seeded(engine, text, trained):
     again = train_head(engine, text, RECIPE, ignore)
     for name, weight in trained.network.state_dict().items():
