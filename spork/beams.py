@@ -38,13 +38,15 @@ def draft(
     read: Callable[[torch.Tensor, int], torch.Tensor],
     ids: torch.Tensor,
     ends: torch.Tensor,
+    deepen: Callable[[torch.Tensor], bool] = lambda _: True,
 ) -> Candidates:
-    """Candidates of `levels` levels, at most `forks` of them at the first and expanded at each other.
+    """Candidates of at most `levels` levels, at most `forks` of them at the first and expanded at each other.
 
     `state` [1, ...] is the drafter's at the root; `first` [v0] are the log-probabilities there of the
     tokens `first_ids` [v0]. `step(states, tokens)` gives states one token further, `read(states,
     level)` the log-probabilities [n, v] of the tokens `ids` [v] after nodes at a level (1: the
-    root's children). Tokens in `ends` [e] grow no children.
+    root's children). Tokens in `ends` [e] grow no children. `deepen(reach)` says whether one more
+    level is wanted below nodes whose cumulative log-probabilities are `reach` [n].
     """
     width = min(forks, len(first))
     best = first.topk(width)
@@ -53,6 +55,8 @@ def draft(
     kept = [Candidates(reach, tokens, torch.full_like(place, -1))]
     states, offset = state.expand(width, *state.shape[1:]), width
     for level in range(1, levels):
+        if not deepen(reach):
+            break
         states = step(states, tokens)
         log_p = read(states, level)
         top = log_p.topk(min(forks, log_p.shape[1]), dim=-1)

@@ -140,7 +140,7 @@ def _add_bench(commands: argparse._SubParsersAction) -> None:
 
     about = "time SPORK against its own greedy and transformers' generate, paired"
     p = commands.add_parser("bench", help=about, description=about[0].upper() + about[1:] + ".")
-    _add_model_options(p)
+    _add_model_options(p, dtype="fastest")
     p.add_argument("--prompts", type=_number, metavar="N", help="how many prompts, spread over the kinds (default: all)")
     p.add_argument("--max-new-tokens", type=_number, default=64, metavar="N", help="tokens a run (default 64)")
     p.add_argument("--repeats", type=_number, default=1, metavar="N", help="runs of each prompt (default 1)")
@@ -152,13 +152,13 @@ def _add_bench(commands: argparse._SubParsersAction) -> None:
     p.set_defaults(command=cli_bench.bench)
 
 
-def _add_model_options(p: argparse.ArgumentParser) -> None:
+def _add_model_options(p: argparse.ArgumentParser, dtype: str = "auto") -> None:
     p.add_argument("--model", default="smollm2-135m", metavar="NAME|PATH|HUB_ID")
     p.add_argument("--draft-model", metavar="NAME|PATH|HUB_ID", help="a smaller model with the same vocabulary, to draft with")
     p.add_argument("--quantize", default="none", help="none, or int8: weight-only, needs torchao")
     p.add_argument("--draft-quantize", default="none", help="the same for the draft model")
     p.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N, mps, or spread over all GPUs and the CPU")
-    p.add_argument("--dtype", default="auto", help="auto, fastest (timed on this CPU), float32, bfloat16 or float16")
+    p.add_argument("--dtype", default=dtype, help=f"auto, fastest (timed on this CPU), float32, bfloat16 or float16 (default {dtype})")
 
 
 def _number(text: str) -> int | float:

@@ -47,7 +47,7 @@ def bench(arguments: argparse.Namespace) -> int:
         rows = compare(engine, contenders, prompts, tokens, repeats, progress)
         effect = None
         if arguments.quantize != "none" and not arguments.shape:
-            whole = load_model(arguments.model, str(engine.loaded.device), str(engine.loaded.dtype).removeprefix("torch."))
+            whole = load_model(arguments.model, str(engine.loaded.device), engine.loaded.dtype_name)
             effect = quantized.effect(engine, Engine(whole), prompts, tokens, progress)
     for row in rows:
         total = row["total_ms_per_round"]

@@ -1,18 +1,22 @@
 """Control: how much to draft, from what a pass costs and how drafts have fared lately.
 
-The contract: speculation must not cost more than it wins. Each round the controller says how deep
-to draft (0: not at all), and which drafted nodes pay for their rows. It only
-ever sees probabilities, counts and milliseconds; the text a lossless verifier gives is the same
-whatever it decides.
+The contract: speculation must not cost more than it wins. Each round the controller says whether to
+draft, after each drafted level whether one more pays, and which drafted nodes pay for their rows.
+It only ever sees probabilities, counts and milliseconds; the text a lossless verifier gives is the
+same whatever it decides.
 
 A drafted node's worth is its *reach*, the product of draft probabilities down to it, times how
 much the drafter has over- or understated that lately. A round that verifies n nodes is expected
 to commit 1 + sum of their worths tokens, in the time of the draft, of a pass over n + 1 rows, and
-of the rest; the n with the best rate is taken. Where even the best loses against one token a pass,
-drafting rests, and is tried again ever more rarely until it pays.
+of the rest; the n with the best rate is taken. One more level is drafted where what its nodes have
+lately been worth, for each unit of reach above them, betters that rate: so a sure draft goes deep
+and a doubtful one ends at once. Where even the best loses against one token a pass, drafting rests,
+and is tried again ever more rarely until it pays.
 """
 
 from __future__ import annotations
+
+from typing import Sequence
 
 from .prices import PriceList
 from .tree import ROOT, ForkTree
@@ -23,13 +27,14 @@ MEMORY = 0.08
 TRUST = 4.0
 #: Rounds of rest after the first failed try, and at most.
 FIRST_REST, LONGEST_REST = 8, 64
-MOST_LEVELS = 1_000_000
 #: Drafts looked at before the first rest.
 FAIR_TRIAL = 4
 #: Drafting below this share of a pass is free: it never rests, trimming decides alone.
 FREE = 0.01
 #: A tree is drafted one level deeper than pays this often, to see whether it does now.
 LOOK_DEEPER = 16
+#: Before any was seen: reach of a level's kept nodes for each unit of the level above, and how many are kept.
+FIRST_SHARE, FIRST_KEPT = 0.6, 2.0
 
 
 class Running:
@@ -73,15 +78,16 @@ class Control:
         if propose_ms is not None:
             self._level_ms.add(propose_ms)
         self._rest_ms = Running()
-        #: By depth from 1: worth of the kept nodes, and how many were kept.
-        self._worth: list[Running] = []
-        self._nodes: list[Running] = []
+        #: Reach of a level's kept nodes for each unit of reach drafted above them, and how many were kept.
+        self._share, self._nodes_kept = Running(), Running()
         self._belief = Belief()
         self._resting = self._next_rest = 0
         self._rounds = 0
         self._advantage = Running()
         self._why: str | None = None
+        self._drafting = self._looked_deeper = False
         self._levels_drafted = self._kept = 0
+        self._reaches: list[float] = []  # of all nodes drafted in this round, so far
         self._stated_now = 0.0  # tokens the kept nodes of this round promise
 
     @property
@@ -90,44 +96,74 @@ class Control:
         return self._why if not self._kept else None
 
     def plan(self, depth: int) -> int:
-        """Levels to draft in this round, of `depth` at most; 0 is a plain round."""
+        """Levels that this round may draft, of `depth` at most; 0 is a plain round."""
         self._rounds += 1
-        self._kept = self._levels_drafted = 0
+        self._kept, self._levels_drafted = 0, 1
+        self._reaches, self._looked_deeper = [], False
+        self._drafting = depth > 0 and not self._resting
         if self._resting:
             self._resting -= 1
-        else:
-            self._levels_drafted = min(depth, self._paying_depth())
-        return self._levels_drafted
+        return depth if self._drafting else 0
+
+    def deepen(self, reaches: Sequence[float]) -> bool:
+        """Whether one more level pays; `reaches` are those of the last drafted level's nodes that it would go on from."""
+        self._reaches.extend(reaches)
+        wanted = self._drafting_is_free or self._one_more_pays(sum(reaches)) or self._look_deeper()
+        self._levels_drafted += wanted
+        return wanted
+
+    def _one_more_pays(self, reach_above: float) -> bool:
+        gain, count = self._most_worth_verifying(sorted(self._reaches, reverse=True))
+        now = self._round_ms(count)
+        more = self._belief.value * reach_above * _or(self._share.value, FIRST_SHARE)
+        then = self._round_ms(count + round(_or(self._nodes_kept.value, FIRST_KEPT))) + self._a_level_ms
+        return (1 + gain + more) / then > (1 + gain) / now
+
+    def _look_deeper(self) -> bool:
+        """Once in every LOOK_DEEPER-th round."""
+        if self._rounds % LOOK_DEEPER or self._looked_deeper:
+            return False
+        self._looked_deeper = True
+        return True
 
     def paying(self, tree: ForkTree) -> list[int]:
         """The drafted nodes that pay for their rows, possibly none, parents included.
 
         A round that drafts nothing says nothing of drafting: it neither judges nor prolongs a rest.
         """
-        if not self._levels_drafted:
+        if not self._drafting:
             return []
-        reach = reaches(tree)
+        self._levels_drafted = max(self._levels_drafted, tree.depth)
+        reach = tree.reaches()
         order = sorted(range(1, len(tree)), key=lambda n: (-reach[n], n))
-        draft_ms = (self._level_ms.value or 0.0) * self._levels_drafted
+        gain, count = self._most_worth_verifying([reach[n] for n in order])
         plain = 1 / (self._prices(1) + self._rest)
-        best_rate, best_count, gain = 0.0, 0, 0.0
-        for count, node in enumerate([ROOT, *order]):
-            gain += 0.0 if node == ROOT else self._belief.value * reach[node]
-            rate = (1 + gain) / (draft_ms + self._prices(count + 1) + self._rest)
-            if rate > best_rate:
-                best_rate, best_count = rate, count
-        self._judge(best_rate / plain)
-        kept = order[:best_count]
-        self._kept = best_count
+        self._judge((1 + gain) / self._round_ms(count) / plain)
+        kept = order[:count]
+        self._kept = count
         if order and not kept:
             self._why = self._why or "no draft was likely enough to be worth a row of the pass"
-        self._note_worth(tree, kept, reach)
+        self._note_levels(tree, kept, reach)
         return kept
+
+    def _most_worth_verifying(self, reaches: Sequence[float]) -> tuple[float, int]:
+        """Tokens expected beyond the first, and the number of nodes, of the best cut of nodes sorted by reach."""
+        best_rate, best, gain = 1 / self._round_ms(0), (0.0, 0), 0.0
+        for count, reach in enumerate(reaches, start=1):
+            gain += self._belief.value * reach
+            rate = (1 + gain) / self._round_ms(count)
+            if rate > best_rate:
+                best_rate, best = rate, (gain, count)
+        return best
+
+    def _round_ms(self, nodes: int) -> float:
+        """What a round that verifies so many nodes takes, the levels drafted so far included."""
+        return self._a_level_ms * self._levels_drafted + self._prices(nodes + 1) + self._rest
 
     def learn(self, accepted: int, ms: dict[str, float]) -> None:
         """The round is over: `accepted` drafted tokens were committed, in `ms` by phase."""
         self._rest_ms.add(ms["select"] + ms["other"])
-        if not self._levels_drafted:
+        if not self._drafting:
             return
         self._level_ms.add(ms["propose"] / self._levels_drafted)
         if self._kept:
@@ -136,6 +172,10 @@ class Control:
     @property
     def _rest(self) -> float:
         return self._rest_ms.value or 0.0
+
+    @property
+    def _a_level_ms(self) -> float:
+        return self._level_ms.value or 0.0
 
     def _judge(self, advantage: float) -> None:
         """Rest when drafts have not paid on the whole, longer each time; one that pays after a rest ends it."""
@@ -155,40 +195,18 @@ class Control:
 
     @property
     def _drafting_is_free(self) -> bool:
-        return (self._level_ms.value or 0.0) < FREE * self._prices(1)
+        return self._a_level_ms < FREE * self._prices(1)
 
-    def _note_worth(self, tree: ForkTree, kept: list[int], reach: list[float]) -> None:
+    def _note_levels(self, tree: ForkTree, kept: list[int], reach: list[float]) -> None:
+        """What this round's kept nodes promise, and what each level but the first was worth beside the one above."""
         self._stated_now = sum(reach[n] for n in kept)
-        for level in range(1, self._levels_drafted + 1):
-            if level > len(self._worth):
-                self._worth.append(Running())
-                self._nodes.append(Running())
-            at_level = [reach[n] for n in kept if tree.depths[n] == level]
-            self._worth[level - 1].add(sum(at_level))
-            self._nodes[level - 1].add(len(at_level))
-
-    def _paying_depth(self) -> int:
-        """The depth with the best expected rate, and now and then one level more."""
-        if self._drafting_is_free:
-            return MOST_LEVELS
-        level_ms = self._level_ms.value
-        gain, rows, best, best_rate = 0.0, 1.0, 0, 1 / (self._prices(1) + self._rest)
-        for level, (worth, nodes) in enumerate(zip(self._worth, self._nodes), start=1):
-            gain += self._belief.value * worth.value
-            rows += nodes.value
-            rate = (1 + gain) / (level * level_ms + self._prices(round(rows)) + self._rest)
-            if rate > best_rate:
-                best, best_rate = level, rate
-        known = len(self._worth)
-        if best == known or self._rounds % LOOK_DEEPER == 0:
-            return best + 1
-        return max(1, best)
+        for level in range(2, self._levels_drafted + 1):
+            above = sum(reach[n] for n in range(1, len(tree)) if tree.depths[n] == level - 1)
+            here = [reach[n] for n in kept if tree.depths[n] == level]
+            if above > 0:
+                self._share.add(sum(here) / above)
+                self._nodes_kept.add(len(here))
 
 
-def reaches(tree: ForkTree) -> list[float]:
-    """Product of draft probabilities down to each node; a node without one counts as a coin toss."""
-    reach = [1.0]
-    for node in range(1, len(tree)):
-        p = tree.draft_p[node]
-        reach.append(reach[tree.parents[node]] * (0.5 if p is None else p))
-    return reach
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value

@@ -98,7 +98,7 @@ class Decoding:
             self._runner.reset(slots)
         if self._proposer is not None:
             self._proposer.begin(self._text)
-        wants_logits = self._proposer is not None and self._proposer.wants_prompt_logits
+        wants_logits = self._proposer is not None and self._proposer.reads_logits
         wants_final = self._wants_final
         for chunk, output in self._runner.prefill(self._text[:-1], logits=wants_logits, want_final=wants_final):
             if wants_final:
@@ -165,7 +165,8 @@ class Decoding:
         if self._control is not None:
             depth = self._control.plan(depth)
         context = RoundContext(
-            self._text, self._config.k, depth, self._tau, states, tree, self._law, self._loaded.end_tokens
+            self._text, self._config.k, depth, self._tau, states, tree, self._law, self._loaded.end_tokens,
+            self._control.deepen if self._control is not None else lambda _: True,
         )
         clock.enter("propose")
         if self._proposer is not None:
@@ -220,7 +221,7 @@ class Decoding:
 
     def _learn(self, states: NodeStates, choice: Choice) -> None:
         """Show the proposer what the model said; the chosen path last, so it wins."""
-        if self._proposer is None:
+        if self._proposer is None or not self._proposer.reads_logits:
             return
         kept = {ROOT, *choice.path}
         for full_pass in states.full_passes:

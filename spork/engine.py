@@ -208,7 +208,7 @@ class Engine:
             config=config.to_dict(),
             model=self.loaded.name,
             device=str(self.loaded.device),
-            dtype=str(self.loaded.dtype).removeprefix("torch."),
+            dtype=self.loaded.dtype_name,
             versions={"python": platform.python_version(), "torch": torch.__version__, "transformers": version("transformers")},
             machine=machine_name(self.loaded.device),
             prompt=prompt,

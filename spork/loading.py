@@ -22,5 +22,5 @@ def load_engine(arguments: argparse.Namespace, proposer: str | None = None) -> E
     loaded = load_model(arguments.model, arguments.device, arguments.dtype, quantize=arguments.quantize)
     if arguments.draft_model is None:
         return Engine(loaded)
-    dtype = str(loaded.dtype).removeprefix("torch.")
-    return Engine(loaded, load_model(arguments.draft_model, str(loaded.device), dtype, quantize=arguments.draft_quantize))
+    draft = load_model(arguments.draft_model, str(loaded.device), loaded.dtype_name, quantize=arguments.draft_quantize)
+    return Engine(loaded, draft)

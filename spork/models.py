@@ -91,6 +91,11 @@ class LoadedModel:
     end_tokens: frozenset[int]
     context_length: int
 
+    @property
+    def dtype_name(self) -> str:
+        """As `load_model` takes it and people write it: "float32"."""
+        return str(self.dtype).removeprefix("torch.")
+
 
 def load_model(
     name: str, device: str = "auto", dtype: str = "auto", progress: Progress | None = None, quantize: str = "none"
@@ -107,17 +112,14 @@ def load_model(
     Raises ModelError with one line for everything that can be wrong.
     """
     place = choose_device("auto" if device == SPREAD else device)
-    kind = choose_dtype(dtype, place)
+    choose_dtype(dtype, place)  # refused before anything is fetched
     check_quantization(quantize)
     folder = _folder_of(name, progress)
     (progress or ignore)(f"loading {name}", None)
-    from .dtype_timing import fastest_cpu_dtype
-
     with quiet_transformers():
         config = _read_config(name, folder)
         _check_causal(name, config)
-        if dtype == "fastest" and place.type == "cpu":
-            kind = fastest_cpu_dtype(config)
+        kind = choose_dtype(dtype, place, config)
         tokenizer = _read_tokenizer(name, folder)
         options = quantization_options(quantize) | ({"device_map": "auto"} if device == SPREAD else {})
         model = _read_model(name, folder, config, kind, options)
@@ -181,16 +183,21 @@ def choose_device(device: str) -> "torch.device":
     raise ModelError(f"{wrong}; allowed here: {', '.join(here)}")
 
 
-def choose_dtype(dtype: str, device: "torch.device") -> "torch.dtype":
-    """The torch dtype for "auto", "fastest" (before anything is timed), "float32", "bfloat16" or "float16".
+def choose_dtype(dtype: str, device: "torch.device", config: Any = None) -> "torch.dtype":
+    """The torch dtype for "auto", "fastest", "float32", "bfloat16" or "float16".
 
+    On a CPU "fastest" is timed on the shapes of the model's `config`; float32 before that is known.
     Raises ModelError.
     """
     import torch
 
+    from .dtype_timing import fastest_cpu_dtype
+
     if dtype in ("auto", "fastest") and device.type == "cuda":
         with torch.cuda.device(device):
             return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+    if dtype == "fastest" and device.type == "cpu" and config is not None:
+        return fastest_cpu_dtype(config)
     if dtype in ("auto", "fastest"):
         return torch.float32
     if not isinstance(dtype, str) or dtype not in _DTYPES:

@@ -6,7 +6,7 @@ before the draft, from what rounds of each size took and what the n likeliest no
 
 from __future__ import annotations
 
-from .control import FIRST_REST, LONGEST_REST, Belief, Running, reaches
+from .control import FIRST_REST, LONGEST_REST, Belief, Running
 from .tree import ForkTree
 
 #: Sizes a round may have; 0 is one token a pass.
@@ -52,7 +52,7 @@ class ShapeControl:
         self._ms[size].add(ms)
         if not size:
             return
-        worth = sorted(reaches(tree)[1:], reverse=True)
+        worth = sorted(tree.reaches()[1:], reverse=True)
         for rank, value in enumerate(worth):
             if rank == len(self._worth):
                 self._worth.append(Running())

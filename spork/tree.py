@@ -106,6 +106,14 @@ class ForkTree:
         """The forks: children of the root, best rank first."""
         return iter(self.children(ROOT))
 
+    def reaches(self) -> list[float]:
+        """Product of draft probabilities down to each node; a node without one counts as a coin toss."""
+        reach = [1.0]
+        for node in range(1, len(self)):
+            p = self.draft_p[node]
+            reach.append(reach[self.parents[node]] * (0.5 if p is None else p))
+        return reach
+
     @property
     def depth(self) -> int:
         """Drafted tokens on the longest path."""

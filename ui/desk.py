@@ -149,5 +149,4 @@ class ModelDesk:
         engine = self._load(name, self._settings, progress)
         loaded, reference = engine.loaded, engine.reference
         rate = reference.get("tokens_per_s") if reference else None
-        short_dtype = str(loaded.dtype).removeprefix("torch.")
-        return engine, ModelStatus(name, "ready", "", 1.0, str(loaded.device), short_dtype, rate)
+        return engine, ModelStatus(name, "ready", "", 1.0, str(loaded.device), loaded.dtype_name, rate)

@@ -163,7 +163,7 @@ def machine(engine: Engine) -> dict[str, Any]:
     from importlib.metadata import version
 
     return {
-        "device": machine_name(engine.loaded.device), "dtype": str(engine.loaded.dtype).removeprefix("torch."),
+        "device": machine_name(engine.loaded.device), "dtype": engine.loaded.dtype_name,
         "python": platform.python_version(), "torch": torch.__version__, "transformers": version("transformers"),
         "peak_memory_bytes": peak_memory_bytes(engine.loaded.device),
     }

@@ -30,7 +30,7 @@ def random_engine(shape: str, device: str, dtype: str) -> Engine:
     tokenizer = load_model(DEFAULT_MODEL, "cpu", "float32").tokenizer
     config = AutoConfig.for_model("llama", **SHAPES[shape], max_position_embeddings=8192, eos_token_id=tokenizer.eos_token_id)
     with place:
-        model = AutoModelForCausalLM.from_config(config, dtype=choose_dtype(dtype, place))
+        model = AutoModelForCausalLM.from_config(config, dtype=choose_dtype(dtype, place, config))
     engine = Engine(wrap(f"random-{shape}", model.eval().requires_grad_(False), tokenizer))
     head = TrainedHead(ForkHead(config.hidden_size, config.hidden_size), torch.arange(DRAFT_TOKENS), fingerprint(model))
     engine.use_head(DraftHead(head, engine.runner))

@@ -30,7 +30,7 @@ class Auto(Proposer):
     def __init__(self, config: SporkConfig, parts: ModelParts):
         best = ForkHead if parts.head is not None else DraftModel if parts.draft is not None else Recycling
         self._lookup, self._other = Lookup(config, parts), best(config, parts)
-        self.wants_prompt_logits = self._other.wants_prompt_logits
+        self.reads_logits = self._other.reads_logits
         self.wants_final, self.taps = self._other.wants_final, self._other.taps
 
     def begin(self, prompt: Sequence[int]) -> None:

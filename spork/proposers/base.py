@@ -20,8 +20,8 @@ class Proposer:
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    #: Ask the engine for logits at every prompt position, through `saw`.
-    wants_prompt_logits: ClassVar[bool] = False
+    #: Be shown what the model says after every token, the prompt's too, through `saw`.
+    reads_logits: ClassVar[bool] = False
     #: Drafting runs the model over its nodes, so trimming the tree would save nothing.
     runs_model: ClassVar[bool] = False
     #: Depths (numbers of first layers) whose states `propose` will ask for.
@@ -36,7 +36,7 @@ class Proposer:
         """A new text starts with these tokens."""
 
     def saw(self, tokens: Sequence[int], logits: torch.Tensor) -> None:
-        """The model ran: after `tokens[i]` it gave `logits[i]` ([n, vocab], raw)."""
+        """The model ran: after `tokens[i]` it gave `logits[i]` ([n, vocab], raw). Called where `reads_logits`."""
 
     def committed(self, tokens: Sequence[int]) -> None:
         """These tokens were appended to the text."""

@@ -12,11 +12,12 @@ Extend = Callable[[RoundContext, list[int], int], list[int]]
 
 
 def grow_chains(context: RoundContext, extend: Extend) -> None:
-    """Add at most `context.k` chains of `context.depth` tokens; a chain stops at an end token."""
+    """Add at most `context.k` chains of `context.depth` tokens; a chain stops at an end token, and all do
+    where one more level is not wanted."""
     frontier, width = [ROOT], context.k
-    for _ in range(context.depth):
+    for level in range(context.depth):
         alive = [n for n in frontier if n == ROOT or context.tree.tokens[n] not in context.end_tokens]
-        if not alive:
+        if not alive or (level and not context.deepen([context.tree.reaches()[n] for n in alive])):
             return
         frontier, width = extend(context, alive, width), 1
 

@@ -48,7 +48,7 @@ class DraftModel(Proposer):
         tree = ForkTree.rooted(text[-1])
         states = _StatesOfOther(self._runner, tree, text, self._vocab)
         own = RoundContext(
-            text, context.k, context.depth, context.tau, states, tree, context.law, context.end_tokens
+            text, context.k, context.depth, context.tau, states, tree, context.law, context.end_tokens, context.deepen
         )
         self._grower.propose(own)
         self._drafted = (tree, states)

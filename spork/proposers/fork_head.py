@@ -48,6 +48,7 @@ class ForkHead(Proposer):
             state, first, first_ids, levels=context.depth, forks=context.k,
             step=head.step, read=lambda states, level: self._log_p(context, states, level), ids=head.vocab,
             ends=torch.tensor(sorted(context.end_tokens), dtype=torch.long, device=root.device),
+            deepen=lambda reach: context.deepen(reach.exp().tolist()),
         )
         plant(context.tree, candidates, context.budget)
 

@@ -24,7 +24,7 @@ SUCCESSORS = int(KNOBS["k"].high)  # as many as the root can have children
 class Recycling(Proposer):
     name = "recycling"
     summary = "a table of the successors last seen after each token: free"
-    wants_prompt_logits = True
+    reads_logits = True
 
     def __init__(self, config: SporkConfig, parts: ModelParts):
         self._table: dict[int, list[tuple[int, float]]] = {}

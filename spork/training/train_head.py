@@ -15,6 +15,7 @@ import random
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
@@ -73,33 +74,51 @@ class Example:
 
 
 class Examples:
-    """Sequences with what the model says of them, computed when first wanted and kept in half precision."""
+    """Sequences with what the model says of them, computed when first wanted and kept in half precision.
+
+    All of it lies in three tensors taken at once: one small block a sequence, between the large
+    ones that come and go with every pass, would leave the heap full of holes.
+    """
 
     def __init__(self, runner: ModelRunner, sequences: Sequence[Written]):
         self._runner, self._sequences = runner, sequences
-        self._known: dict[int, Example] = {}
+        self._ends = list(accumulate(min(len(w.tokens), LONGEST) - _start(w) for w in sequences))
+        rows = self._ends[-1] if self._ends else 0
+        vocab, width = runner.model.get_output_embeddings().weight.shape
+        self._final = torch.empty(rows, width, dtype=torch.bfloat16)
+        self._own = torch.empty(rows, min(TARGETS, vocab), dtype=torch.long)
+        self._own_p = torch.empty(self._own.shape)
+        self._known: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._sequences)
 
     def __getitem__(self, index: int) -> Example:
+        written = self._sequences[index]
+        rows = slice(self._ends[index - 1] if index else 0, self._ends[index])
         if index not in self._known:
-            self._known[index] = self._compute(self._sequences[index])
-        return self._known[index]
+            self._compute(written, rows)
+            self._known.add(index)
+        tokens = torch.tensor(written.tokens[_start(written) : LONGEST])
+        return Example(tokens, self._final[rows], self._own[rows], self._own_p[rows])
 
     @torch.inference_mode()
-    def _compute(self, written: Written) -> Example:
-        runner, sequence = self._runner, written.tokens[:LONGEST]
+    def _compute(self, written: Written, rows: slice) -> None:
+        runner, sequence, start = self._runner, written.tokens[:LONGEST], _start(written)
         try:
             runner.reset(len(sequence))
             outputs = [output for _, output in runner.prefill(sequence, logits=True, want_final=True)]
         finally:
             runner.cache.clear()
-        final = torch.cat([output.final for output in outputs]).to("cpu", torch.bfloat16)
-        start = max(0, written.prompt - 1)
-        logits = torch.cat([output.logits for output in outputs])[start:].float()
-        own_p, own = (SHARPEN * logits).softmax(dim=-1).topk(min(TARGETS, logits.shape[-1]), dim=-1)
-        return Example(torch.tensor(sequence[start:]), final[start:].clone(), own.cpu(), own_p.cpu())
+        self._final[rows] = torch.cat([output.final for output in outputs])[start:].to("cpu", torch.bfloat16)
+        logits = torch.cat([output.logits for output in outputs])[start:]
+        own_p, own = (SHARPEN * logits).softmax(dim=-1).topk(self._own.shape[1], dim=-1)
+        self._own[rows], self._own_p[rows] = own.cpu(), own_p.cpu()
+
+
+def _start(written: Written) -> int:
+    """The token before the answer's first."""
+    return max(0, written.prompt - 1)
 
 
 def train_head(
@@ -151,7 +170,7 @@ def train_head(
 
 def _long_enough(text: Sequence[Written]) -> list[Written]:
     """Those whose answer reaches as far as a position is unrolled."""
-    return [w for w in text if min(len(w.tokens), LONGEST) - max(0, w.prompt - 1) > UNROLL]
+    return [w for w in text if min(len(w.tokens), LONGEST) - _start(w) > UNROLL]
 
 
 def frequent_tokens(text: Sequence[Sequence[int]], count: int, more: Sequence[int] = ()) -> torch.Tensor:

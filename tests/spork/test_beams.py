@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from spork.beams import draft, plant
-from spork.control import reaches
 from spork.tree import ROOT, ForkTree
 
 VOCAB = 5
@@ -21,7 +20,7 @@ def law_of(path: tuple[int, ...]) -> torch.Tensor:
     return torch.randn(VOCAB, generator=generator, dtype=torch.float64).mul(2).log_softmax(dim=-1)
 
 
-def grown(levels: int, forks: int, budget: int, ends: list[int] = []) -> ForkTree:
+def grown(levels: int, forks: int, budget: int, ends: list[int] = [], deepen=lambda reach: True) -> ForkTree:
     """A tree whose drafter's state is the path itself, as digits."""
     tree = ForkTree.rooted(99)
     ids = torch.arange(VOCAB) + 100
@@ -38,7 +37,7 @@ def grown(levels: int, forks: int, budget: int, ends: list[int] = []) -> ForkTre
 
     candidates = draft(
         torch.full((1, 1), -1), law_of(()), ids, levels=levels, forks=forks,
-        step=step, read=read, ids=ids, ends=torch.tensor(ends, dtype=torch.long),
+        step=step, read=read, ids=ids, ends=torch.tensor(ends, dtype=torch.long), deepen=deepen,
     )
     plant(tree, candidates, budget)
     return tree
@@ -60,7 +59,7 @@ def test_with_wide_beams_it_holds_the_likeliest_paths_of_all(levels, budget):
 
 def test_draft_probabilities_multiply_to_the_reach():
     tree = grown(3, forks=4, budget=12)
-    for node, reach in enumerate(reaches(tree)):
+    for node, reach in enumerate(tree.reaches()):
         assert reach == pytest.approx(reach_of(tuple(tree.path_tokens(node))), rel=1e-6)
 
 
@@ -81,3 +80,19 @@ def test_an_end_token_grows_no_children():
 
 def test_a_budget_of_none_adds_none():
     assert len(grown(3, forks=2, budget=0)) == 1
+
+
+def test_it_asks_after_every_level_but_the_last_and_stops_when_told():
+    asked: list[list[float]] = []
+
+    def deepen(reach: torch.Tensor) -> bool:
+        asked.append(reach.exp().tolist())
+        return len(asked) < 2
+
+    tree = grown(4, forks=3, budget=100, deepen=deepen)
+    assert tree.depth == 2 and len(asked) == 2
+    for level, reaches in enumerate(asked, start=1):
+        likeliest = sorted((r for n, r in enumerate(tree.reaches()) if tree.depths[n] == level), reverse=True)[:3]
+        assert sorted(reaches, reverse=True) == pytest.approx(likeliest)
+    asked.clear()
+    assert grown(2, forks=3, budget=100, deepen=deepen).depth == 2 and len(asked) == 1

@@ -23,12 +23,20 @@ def chain_tree(p: float, depth: int = 4, forks: int = 2) -> ForkTree:
     return tree
 
 
+def draft_what_pays(control: Control, p: float, most: int = 4) -> int:
+    """Levels drafted, as a drafter does that asks after each; 0 where the round is a plain one."""
+    depth, level = control.plan(most), 1
+    while level < depth and control.deepen([p**level, (1 - p) / 4 * p ** (level - 1)]):
+        level += 1
+    return min(depth, level)
+
+
 def simulate(prices: PriceList, p: float, level_ms: float, rounds: int, seed: int = 0) -> tuple[float, float, Control]:
     """(speed-up, share of rounds turned down) of a drafter that is right with probability p at each level, and says so."""
     rng, control = random.Random(seed), Control(prices)
     tokens = ms = down = 0
     for _ in range(rounds):
-        depth = control.plan(4)
+        depth = draft_what_pays(control, p)
         tree = ForkTree.rooted(1) if depth == 0 else chain_tree(p, depth)
         nodes = control.paying(tree)
         right = 0
@@ -98,7 +106,7 @@ def test_after_a_rest_it_comes_back_when_drafts_pay_again():
     ms = {"propose": 8.0, "verify": 10.0, "select": 0.0, "other": 0.0}
 
     def round_(p: float, ms: dict[str, float]) -> bool:
-        depth = control.plan(4)
+        depth = draft_what_pays(control, p)
         kept = control.paying(chain_tree(p, depth) if depth else ForkTree.rooted(1))
         control.learn(4 if kept and p > 0.5 else 0, ms)
         return bool(kept)
@@ -117,7 +125,7 @@ def test_a_rest_is_not_prolonged_by_its_own_rounds():
     control = Control(STEEP, propose_ms=8.0)
     tries = 0
     for _ in range(1000):
-        depth = control.plan(4)
+        depth = draft_what_pays(control, 0.02)
         tries += depth > 0
         control.paying(chain_tree(0.02, depth) if depth else ForkTree.rooted(1))
         control.learn(0, {"propose": 8.0 * depth, "verify": 10.0, "select": 0.0, "other": 0.0})
@@ -135,3 +143,48 @@ def test_a_drafter_that_overstates_is_believed_less():
         control.learn(0, {"propose": 0.0, "verify": 10.0, "select": 0.0, "other": 0.0})
     control.plan(4)
     assert len(control.paying(chain_tree(0.5))) < before
+
+
+def mean_depth(control: Control, p: float, rounds: int = 60, level_ms: float = 1.0) -> float:
+    """Levels drafted a round, at most 8, by a drafter that is right as often as it says."""
+    rng, levels = random.Random(0), 0
+    for _ in range(rounds):
+        depth = draft_what_pays(control, p, most=8)
+        levels += depth
+        tree = chain_tree(p, depth) if depth else ForkTree.rooted(1)
+        nodes = control.paying(tree)
+        right = next((i for i in range(depth) if rng.random() >= p), depth)
+        accepted = min(right, len([n for n in nodes if tree.path(n)[0] == 1]))
+        control.learn(accepted, {"propose": depth * level_ms, "verify": FLAT(len(nodes) + 1), "select": 0.0, "other": 0.0})
+    return levels / rounds
+
+
+def test_a_sure_drafter_goes_deep_and_a_doubtful_one_stays_shallow():
+    deep, middling, shallow = (mean_depth(Control(FLAT, propose_ms=1.0), p) for p in (0.95, 0.6, 0.3))
+    assert deep > 6 and deep > middling > shallow and shallow < 2.5
+
+
+def test_depth_is_judged_round_by_round():
+    """In one text, a sure round goes deeper than the doubtful one before it."""
+    control = Control(FLAT, propose_ms=1.0)
+    mean_depth(control, 0.6)
+    doubtful = draft_what_pays(control, 0.2, most=8)
+    sure = draft_what_pays(control, 0.95, most=8)
+    assert sure > doubtful
+
+
+def test_dear_levels_keep_a_draft_shallow():
+    assert mean_depth(Control(FLAT, propose_ms=3.0), 0.6, level_ms=3.0) < mean_depth(Control(FLAT, propose_ms=0.2), 0.6, level_ms=0.2)
+
+
+def test_levels_that_cost_nothing_are_never_refused():
+    control = Control(FLAT, propose_ms=0.0)
+    assert draft_what_pays(control, 0.01, most=8) == 8
+
+
+def test_with_no_room_left_nothing_is_judged():
+    control = Control(STEEP, propose_ms=8.0)
+    for _ in range(10 * FAIR_TRIAL):
+        assert control.plan(0) == 0
+        assert control.paying(ForkTree.rooted(1)) == []
+        assert control.turned_down is None

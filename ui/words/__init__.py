@@ -8,6 +8,7 @@ in where a string is used. English is complete by definition; a test holds the o
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from . import chinese, english
 from .engine_chinese import ENGINE as ENGINE_CHINESE
@@ -27,12 +28,18 @@ def engine_line(line: str, language: str) -> str:
     """A line of the engine's, or of the server's own in English, in another language as far as its words are known; else as it is."""
     if language not in ENGINE:
         return line
-    own = {words: LANGUAGES[language].MESSAGES[key] for key, words in english.MESSAGES.items()}
-    for english_line, words in (own | ENGINE[language]).items():
-        if found := _pattern(english_line).fullmatch(line):
+    for pattern, words in _lines(language):
+        if found := pattern.fullmatch(line):
             values = {name: engine_line(value, language) for name, value in found.groupdict().items()}
             return words.format(**values)
     return line
+
+
+@lru_cache
+def _lines(language: str) -> list[tuple[re.Pattern[str], str]]:
+    """What an English line looks like, and its words in a language of ENGINE."""
+    own = {words: LANGUAGES[language].MESSAGES[key] for key, words in english.MESSAGES.items()}
+    return [(_pattern(line), words) for line, words in (own | ENGINE[language]).items()]
 
 
 def _pattern(line: str) -> re.Pattern[str]:
