@@ -127,8 +127,8 @@ def train_head(
 ) -> TrainedHead:
     """Train on the answers in `text` and `more`, from `start` where one is given.
 
-    The sequences that measure agreement are kept apart from `text` alone; `more` may have been met
-    by `start`. `checkpoint` is written as training goes on and, where it holds the same recipe,
+    The sequences that measure agreement are kept apart from `text`, and what `more` holds of their
+    prompts is left out; `start` may have met either. `checkpoint` is written as training goes on and, where it holds the same recipe,
     gone on from; it is removed at the end. Raises ConfigError for too little text or a model whose
     embedding is not as wide as its states.
     """
@@ -139,8 +139,9 @@ def train_head(
     if width != embedded:
         raise ConfigError(f"{engine.loaded.name} has embeddings {embedded} wide and states {width} wide; a fork head needs them equal")
     order = random.Random(recipe.seed).sample(range(len(text)), len(text))
-    kept = Examples(engine.runner, [text[i] for i in order[: recipe.held_out]])
-    trained_on = [*(text[i] for i in order[recipe.held_out :]), *more]
+    held_out = [text[i] for i in order[: recipe.held_out]]
+    trained_on = [*(text[i] for i in order[recipe.held_out :]), *_without_prompts_of(held_out, more)]
+    kept = Examples(engine.runner, held_out)
     used = Examples(engine.runner, trained_on)
     answers = [written.tokens[written.prompt :] for written in trained_on]
     vocab = frequent_tokens(answers, recipe.draft_tokens, start.draft_vocab.tolist() if start else [])
@@ -171,6 +172,12 @@ def train_head(
 def _long_enough(text: Sequence[Written]) -> list[Written]:
     """Those whose answer reaches as far as a position is unrolled."""
     return [w for w in text if min(len(w.tokens), LONGEST) - _start(w) > UNROLL]
+
+
+def _without_prompts_of(held_out: Sequence[Written], text: Sequence[Written]) -> list[Written]:
+    """Those that answer no held-out prompt."""
+    prompts = {tuple(w.tokens[: w.prompt]) for w in held_out if w.prompt}
+    return [w for w in text if tuple(w.tokens[: w.prompt]) not in prompts]
 
 
 def frequent_tokens(text: Sequence[Sequence[int]], count: int, more: Sequence[int] = ()) -> torch.Tensor:

@@ -147,6 +147,19 @@ def test_recipes_that_cannot_work_are_refused(engine, text):
             train_head(engine, text, Recipe(**{"state_width": 8, "held_out": 2} | change), ignore)
 
 
+def test_further_text_is_not_trained_on_where_it_answers_a_held_out_prompt(engine, text):
+    few = Recipe(state_width=8, draft_tokens=50, steps=1, batch=2, held_out=3, seed=0)
+    alone = train_head(engine, text, few, ignore).provenance["sequences"]
+    assert alone == len(text) - 3
+    again = train_head(engine, text, few, ignore, more=text).provenance["sequences"]
+    prompts = [tuple(w.tokens[: w.prompt]) for w in text]
+    assert alone < again < alone + len(text)
+    assert again - alone in {len(text) - 2 * kinds for kinds in (2, 3)}, "each prompt stands twice in the text"
+    other = [Written([5, *w.tokens], w.prompt + 1) for w in text]
+    assert not {tuple(w.tokens[: w.prompt]) for w in other} & set(prompts)
+    assert train_head(engine, text, few, ignore, more=other).provenance["sequences"] == alone + len(text)
+
+
 def test_every_example_is_met_once_an_epoch():
     recipe = Recipe(batch=3, seed=1)
     assert sorted(i for step in range(3) for i in batch_at(step, 9, recipe)) == list(range(9))

@@ -53,7 +53,7 @@ def finished(rounds: int, reason: str = "length") -> RunFinished:
 class Loaded:
     name: str = "fake"
     device: str = "cpu"
-    dtype: str = "torch.float32"
+    dtype_name: str = "float32"
 
 
 @dataclass
