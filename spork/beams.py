@@ -3,7 +3,8 @@
 Source of the method: Li et al. 2024, EAGLE-2, arXiv:2406.16858: expand the best few nodes of each
 level by cumulative draft probability, then keep the best nodes of all. Everything stays on the
 device until the tree is whole, in shapes that depend on the bounds alone: one transfer a tree,
-whatever its depth, and a CUDA graph can hold it.
+whatever its depth, and a CUDA graph can hold it. Only who wants a say after each level pays for
+one more transfer a level.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def draft(
     read: Callable[[torch.Tensor, int], torch.Tensor],
     ids: torch.Tensor,
     ends: torch.Tensor,
-    deepen: Callable[[torch.Tensor], bool] = lambda _: True,
+    deepen: Callable[[torch.Tensor], bool] | None = None,
 ) -> Candidates:
     """Candidates of at most `levels` levels, at most `forks` of them at the first and expanded at each other.
 
@@ -46,7 +47,7 @@ def draft(
     tokens `first_ids` [v0]. `step(states, tokens)` gives states one token further, `read(states,
     level)` the log-probabilities [n, v] of the tokens `ids` [v] after nodes at a level (1: the
     root's children). Tokens in `ends` [e] grow no children. `deepen(reach)` says whether one more
-    level is wanted below nodes whose cumulative log-probabilities are `reach` [n].
+    level is wanted below nodes whose cumulative log-probabilities are `reach` [n]; without it all are.
     """
     width = min(forks, len(first))
     best = first.topk(width)
@@ -55,7 +56,7 @@ def draft(
     kept = [Candidates(reach, tokens, torch.full_like(place, -1))]
     states, offset = state.expand(width, *state.shape[1:]), width
     for level in range(1, levels):
-        if not deepen(reach):
+        if deepen is not None and not deepen(reach):
             break
         states = step(states, tokens)
         log_p = read(states, level)

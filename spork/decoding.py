@@ -166,7 +166,7 @@ class Decoding:
             depth = self._control.plan(depth)
         context = RoundContext(
             self._text, self._config.k, depth, self._tau, states, tree, self._law, self._loaded.end_tokens,
-            self._control.deepen if self._control is not None else lambda _: True,
+            self._control.deepen if self._control is not None else None,
         )
         clock.enter("propose")
         if self._proposer is not None:

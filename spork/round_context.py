@@ -17,14 +17,15 @@ class RoundContext:
 
     `committed` is prompt and output so far; its last token is the root. `k` and `depth` bound the
     tree: children of the root, drafted tokens on a path (M + 1, or less near a limit); `budget`
-    its nodes below the root. A proposer that pays for every level asks `deepen(reaches)` after each
-    whether one more is wanted below nodes that the text goes through with these probabilities.
+    its nodes below the root. A proposer that pays for every level asks `deepen(reaches)`, where there
+    is one, after each whether one more is wanted below nodes that the text goes through with these
+    probabilities.
     """
 
     def __init__(
         self, committed: Sequence[int], k: int, depth: int, tau: float,
         states: NodeStates, tree: ForkTree, law: TokenLaw, end_tokens: frozenset[int],
-        deepen: Callable[[Sequence[float]], bool] = lambda _: True,
+        deepen: Callable[[Sequence[float]], bool] | None = None,
     ):
         self.committed, self.k, self.depth, self.tau = committed, k, depth, tau
         self.states, self.tree, self.law, self.end_tokens = states, tree, law, end_tokens

@@ -17,9 +17,16 @@ def grow_chains(context: RoundContext, extend: Extend) -> None:
     frontier, width = [ROOT], context.k
     for level in range(context.depth):
         alive = [n for n in frontier if n == ROOT or context.tree.tokens[n] not in context.end_tokens]
-        if not alive or (level and not context.deepen([context.tree.reaches()[n] for n in alive])):
+        if not alive or (level and not _one_more_wanted(context, alive)):
             return
         frontier, width = extend(context, alive, width), 1
+
+
+def _one_more_wanted(context: RoundContext, frontier: list[int]) -> bool:
+    if context.deepen is None:
+        return True
+    reaches = context.tree.reaches()
+    return context.deepen([reaches[n] for n in frontier])
 
 
 def add_best(context: RoundContext, nodes: list[int], tokens: list[list[int]], chances: list[list[float]]) -> list[int]:

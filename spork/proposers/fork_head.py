@@ -44,11 +44,12 @@ class ForkHead(Proposer):
         else:
             state = head.step(head.start(states.before_root[None]), root)
             first, first_ids = self._log_p(context, state, 0)[0], head.vocab
+        deepen = context.deepen
         candidates = draft(
             state, first, first_ids, levels=context.depth, forks=context.k,
             step=head.step, read=lambda states, level: self._log_p(context, states, level), ids=head.vocab,
             ends=torch.tensor(sorted(context.end_tokens), dtype=torch.long, device=root.device),
-            deepen=lambda reach: context.deepen(reach.exp().tolist()),
+            deepen=None if deepen is None else lambda reach: deepen(reach.exp().tolist()),
         )
         plant(context.tree, candidates, context.budget)
 
