@@ -10,25 +10,26 @@ much the drafter has over- or understated that lately. A round that verifies n n
 to commit 1 + sum of their worths tokens, in the time of the draft, of a pass over n + 1 rows, and
 of the rest; the n with the best rate is taken. One more level is drafted where what its nodes have
 lately been worth, for each unit of reach above them, betters that rate: so a sure draft goes deep
-and a doubtful one ends at once. Where even the best loses against one token a pass, drafting rests,
-and is tried again ever more rarely until it pays.
+and a doubtful one ends at once. An account of what drafts have really won and lost (account.py) stops a
+drafter that does not pay: drafting rests, and is tried again as far as the account allows.
 """
 
 from __future__ import annotations
 
 from typing import Sequence
 
-from .prices import PriceList
+from .account import Account
+from .prices import DraftPrice, PriceList
 from .tree import ROOT, ForkTree
 
 #: Weight of a round in running means, once there are many.
 MEMORY = 0.08
 #: Rounds' worth of trust in the drafter's own probabilities before any were seen to hold.
 TRUST = 4.0
-#: Rounds of rest after the first failed try, and at most.
-FIRST_REST, LONGEST_REST = 8, 64
-#: Drafts looked at before the first rest.
-FAIR_TRIAL = 4
+#: A round is charged at most so many times what it was expected to take: a hiccup of the machine is not the drafts' fault.
+MOST_CHARGED = 2.0
+#: Plain rounds that come first where only they can tell what a pass costs now.
+PLAIN_FIRST = 2
 #: Drafting below this share of a pass is free: it never rests, trimming decides alone.
 FREE = 0.01
 #: A tree is drafted one level deeper than pays this often, to see whether it does now.
@@ -70,20 +71,25 @@ class Belief:
 
 
 class Control:
-    """One run's controller. `prices` are this machine's, `propose_ms` what a level of drafting was timed at."""
+    """One run's controller. `prices` are this machine's, `drafting` what drafts were timed at.
 
-    def __init__(self, prices: PriceList, propose_ms: float | None = None):
-        self._prices = prices
-        self._level_ms = Running()
-        if propose_ms is not None:
-            self._level_ms.add(propose_ms)
+    `in_parts` says that verifying goes on from passes that drafting began, so that what it takes is no pass's price.
+    """
+
+    def __init__(self, prices: PriceList, drafting: DraftPrice | None = None, in_parts: bool = False):
+        self._prices, self._in_parts = prices, in_parts
+        #: What passes take now beside what they were timed at: the machine may be busier, or the text longer.
+        self._pace = Running()
+        #: Drafting, likewise; never timed, it counts as free until it was seen.
+        self._drafting_price = drafting or DraftPrice(1.0, 1.0)
+        self._drafting_pace = Running()
+        self._drafting_pace_before = 1.0 if drafting is not None else 0.0
         self._rest_ms = Running()
         #: Reach of a level's kept nodes for each unit of reach drafted above them, and how many were kept.
         self._share, self._nodes_kept = Running(), Running()
         self._belief = Belief()
-        self._resting = self._next_rest = 0
+        self._account = Account()
         self._rounds = 0
-        self._advantage = Running()
         self._why: str | None = None
         self._drafting = self._looked_deeper = False
         self._levels_drafted = self._kept = 0
@@ -100,10 +106,20 @@ class Control:
         self._rounds += 1
         self._kept, self._levels_drafted = 0, 1
         self._reaches, self._looked_deeper = [], False
-        self._drafting = depth > 0 and not self._resting
-        if self._resting:
-            self._resting -= 1
+        self._account.round()
+        self._why = self._why_not() if depth > 0 else None
+        self._drafting = depth > 0 and self._why is None
         return depth if self._drafting else 0
+
+    def _why_not(self) -> str | None:
+        if self._in_parts and self._pace.seen < PLAIN_FIRST:
+            return "a plain round first, to know what one takes now"
+        if self._drafting_is_free or not self._account.overdrawn:
+            return None
+        return (
+            f"speculation turned down for {self._account.rounds_of_rest} rounds: with drafts the run went at "
+            f"{self._account.speed:.2f} times the speed of plain decoding, so they do not pay here"
+        )
 
     def deepen(self, reaches: Sequence[float]) -> bool:
         """Whether one more level pays; `reaches` are those of the last drafted level's nodes that it would go on from."""
@@ -116,7 +132,7 @@ class Control:
         gain, count = self._most_worth_verifying(sorted(self._reaches, reverse=True))
         now = self._round_ms(count)
         more = self._belief.value * reach_above * _or(self._share.value, FIRST_SHARE)
-        then = self._round_ms(count + round(_or(self._nodes_kept.value, FIRST_KEPT))) + self._a_level_ms
+        then = self._round_ms(count + round(_or(self._nodes_kept.value, FIRST_KEPT)), self._levels_drafted + 1)
         return (1 + gain + more) / then > (1 + gain) / now
 
     def _look_deeper(self) -> bool:
@@ -127,22 +143,17 @@ class Control:
         return True
 
     def paying(self, tree: ForkTree) -> list[int]:
-        """The drafted nodes that pay for their rows, possibly none, parents included.
-
-        A round that drafts nothing says nothing of drafting: it neither judges nor prolongs a rest.
-        """
+        """The drafted nodes that pay for their rows, possibly none, parents included."""
         if not self._drafting:
             return []
         self._levels_drafted = max(self._levels_drafted, tree.depth)
         reach = tree.reaches()
         order = sorted(range(1, len(tree)), key=lambda n: (-reach[n], n))
-        gain, count = self._most_worth_verifying([reach[n] for n in order])
-        plain = 1 / (self._prices(1) + self._rest)
-        self._judge((1 + gain) / self._round_ms(count) / plain)
+        _, count = self._most_worth_verifying([reach[n] for n in order])
         kept = order[:count]
         self._kept = count
         if order and not kept:
-            self._why = self._why or "no draft was likely enough to be worth a row of the pass"
+            self._why = "no draft was likely enough to be worth a row of the pass"
         self._note_levels(tree, kept, reach)
         return kept
 
@@ -156,46 +167,38 @@ class Control:
                 best_rate, best = rate, (gain, count)
         return best
 
-    def _round_ms(self, nodes: int) -> float:
-        """What a round that verifies so many nodes takes, the levels drafted so far included."""
-        return self._a_level_ms * self._levels_drafted + self._prices(nodes + 1) + self._rest
+    def _round_ms(self, nodes: int, levels: int | None = None) -> float:
+        """What a round that drafts so many levels, by default those drafted so far, and verifies so many nodes takes now."""
+        return self._draft_ms(levels or self._levels_drafted) + self._pass_ms(nodes + 1) + self._rest
 
     def learn(self, accepted: int, ms: dict[str, float]) -> None:
         """The round is over: `accepted` drafted tokens were committed, in `ms` by phase."""
         self._rest_ms.add(ms["select"] + ms["other"])
+        if not (self._drafting and self._in_parts):
+            self._pace.add(ms["verify"] / self._prices(self._kept + 1))
         if not self._drafting:
             return
-        self._level_ms.add(ms["propose"] / self._levels_drafted)
+        self._drafting_pace.add(ms["propose"] / max(1e-6, self._drafting_price(self._levels_drafted)))
+        charged = min(sum(ms.values()), MOST_CHARGED * self._round_ms(self._kept))
+        self._account.drafted(1 + accepted, charged / (self._pass_ms(1) + self._rest))
         if self._kept:
             self._belief.learn(accepted, self._stated_now)
+
+    def _draft_ms(self, levels: int) -> float:
+        """What drafting so many levels takes now."""
+        return _or(self._drafting_pace.value, self._drafting_pace_before) * self._drafting_price(levels)
+
+    def _pass_ms(self, rows: int) -> float:
+        """What a pass over so many rows takes now."""
+        return _or(self._pace.value, 1.0) * self._prices(rows)
 
     @property
     def _rest(self) -> float:
         return self._rest_ms.value or 0.0
 
     @property
-    def _a_level_ms(self) -> float:
-        return self._level_ms.value or 0.0
-
-    def _judge(self, advantage: float) -> None:
-        """Rest when drafts have not paid on the whole, longer each time; one that pays after a rest ends it."""
-        self._why = None
-        if self._drafting_is_free:
-            return
-        if self._next_rest and advantage > 1:  # the try after a rest
-            self._next_rest, self._advantage = 0, Running()
-        self._advantage.add(advantage)
-        if self._next_rest == 0 and (self._advantage.seen < FAIR_TRIAL or self._advantage.value > 1):
-            return
-        self._resting = self._next_rest = min(LONGEST_REST, 2 * self._next_rest or FIRST_REST)
-        self._why = (
-            f"speculation turned down for {self._resting} rounds: with drafts the run would go at "
-            f"{self._advantage.value:.2f} times the speed of plain decoding, so they do not pay here"
-        )
-
-    @property
     def _drafting_is_free(self) -> bool:
-        return self._a_level_ms < FREE * self._prices(1)
+        return self._draft_ms(1) < FREE * self._pass_ms(1)
 
     def _note_levels(self, tree: ForkTree, kept: list[int], reach: list[float]) -> None:
         """What this round's kept nodes promise, and what each level but the first was worth beside the one above."""

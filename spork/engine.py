@@ -30,7 +30,7 @@ from .graphs import Rounds, can_play
 from .lens import find_lens
 from .models import LoadedModel
 from .parts import ModelParts
-from .prices import PriceList, level_ms, measure
+from .prices import DraftPrice, PriceList, draft_price, measure
 from .prompting import encode_prompt
 from .proposers import PROPOSERS, Proposer
 from .runner import ModelRunner
@@ -69,8 +69,8 @@ class Engine:
         self.rounds = Rounds(self.runner, self.parts.head, loaded.end_tokens) if can_play(self.runner) else None
         #: What passes cost here, or None until a run needs to know.
         self.prices: PriceList | None = None
-        #: What a level of drafting costs here, by proposer, in milliseconds; filled by `warm_up`.
-        self.draft_ms: dict[str, float] = {}
+        #: What drafting costs here, by proposer; filled by `warm_up`.
+        self.draft_prices: dict[str, DraftPrice] = {}
         self._busy = threading.Lock()
 
     def use_head(self, head: DraftHead | None) -> None:
@@ -88,20 +88,24 @@ class Engine:
         rate = finished.metrics["tokens_per_s"]
         self.reference = {"tokens_per_s": rate, "paired": False} if rate else None
         self.prices = measure(self.runner)
-        self.draft_ms = {name: ms for name in PROPOSERS if (ms := self._time_drafting(name, ids)) is not None}
+        self.draft_prices = {name: price for name in PROPOSERS if (price := self._time_drafting(name, ids)) is not None}
 
-    def _time_drafting(self, name: str, ids: Sequence[int]) -> float | None:
-        """Milliseconds a level of this proposer's drafts takes; None where it cannot run, or runs the model itself."""
-        config = replace(SporkConfig(), proposer=name, budget="full", max_new_tokens=REFERENCE_TOKENS)
+    def _time_drafting(self, name: str, ids: Sequence[int]) -> DraftPrice | None:
+        """What this proposer's drafts cost; None where it cannot run, drafts nothing, or runs the model itself."""
         try:
-            parts = self._parts_of_run(config)
+            return draft_price(*(self._drafted_rounds(name, ids, m) for m in (0, SporkConfig.m)))
         except ConfigError:
             return None
+
+    def _drafted_rounds(self, name: str, ids: Sequence[int], m: int) -> list[Round]:
+        """A few rounds of this M, drafted in full."""
+        config = replace(SporkConfig(), proposer=name, m=m, budget="full", max_new_tokens=REFERENCE_TOKENS)
+        parts = self._parts_of_run(config)
         if parts[0].runs_model:
-            return None
+            return []
         with closing(self.run_parts(parts, ids, config)) as events:
             rounds = (event for event in events if isinstance(event, Round))
-            return level_ms(list(islice(rounds, TIMED_ROUNDS)))
+            return list(islice(rounds, TIMED_ROUNDS))
 
     def check(self, prompt: str, config: SporkConfig, *, raw: bool = False) -> None:
         """Raise SporkError for anything that would stop `run` from starting. Runs no model."""
@@ -199,7 +203,7 @@ class Engine:
         largest = 1 + config.k * (config.m + 1)
         if self.prices is None or self.prices.rows[-1] < largest:
             self.prices = measure(self.runner, largest)
-        return Control(self.prices, self.draft_ms.get(proposer.name))
+        return Control(self.prices, self.draft_prices.get(proposer.name), in_parts=bool(proposer.taps))
 
     def _started(
         self, ids: Sequence[int], config: SporkConfig, prompt: str, reference: dict[str, Any] | None

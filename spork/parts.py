@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .draft_head import DraftHead
+from .draft_lens import DraftLens
+from .draft_vocabulary import DraftVocabulary
 from .lens import Lens
 from .runner import ModelRunner
 
@@ -18,3 +20,14 @@ class ModelParts:
     lens: Lens | None = None
     head: DraftHead | None = None
     draft: ModelRunner | None = None
+    _draft_lens: DraftLens | None = field(default=None, repr=False)
+
+    def draft_lens(self) -> DraftLens | None:
+        """The lens made ready to draft, over the tokens that the head drafts where there is one, else over all."""
+        if self.lens is None:
+            return None
+        vocabulary = self.head.vocabulary if self.head is not None else None
+        ready = self._draft_lens
+        if ready is None or ready.lens is not self.lens or vocabulary not in (None, ready.vocabulary):
+            self._draft_lens = DraftLens(self.lens, self.runner, vocabulary or DraftVocabulary(self.runner))
+        return self._draft_lens

@@ -39,10 +39,31 @@ class PriceList:
         return t0 + (t1 - t0) * (rows - r0) / (r1 - r0)
 
 
-def level_ms(rounds: Sequence[Round]) -> float | None:
-    """The median time of a level of drafting over the rounds that drafted; None where none did."""
-    drafted = [(round_.ms["propose"], max(len(fork.nodes) for fork in round_.forks)) for round_ in rounds if round_.forks]
-    return statistics.median(ms / levels for ms, levels in drafted) if drafted else None
+@dataclass(frozen=True)
+class DraftPrice:
+    """Milliseconds of the first drafted level, which finds the drafter's weights cold, and of each further one."""
+
+    first_ms: float
+    further_ms: float
+
+    def __call__(self, levels: int) -> float:
+        """Milliseconds of drafting so many levels, 1 at least."""
+        return self.first_ms + self.further_ms * (levels - 1)
+
+
+def draft_price(shallow: Sequence[Round], deep: Sequence[Round]) -> DraftPrice | None:
+    """From rounds that drafted one level and rounds that drafted more, by medians; None where none drafted."""
+    drafted = [(_levels(round_), round_.ms["propose"]) for round_ in [*shallow, *deep] if _levels(round_)]
+    if not drafted:
+        return None
+    first = [ms for levels, ms in drafted if levels == 1] or [ms / levels for levels, ms in drafted]
+    first_ms = statistics.median(first)
+    further = [(ms - first_ms) / (levels - 1) for levels, ms in drafted if levels > 1]
+    return DraftPrice(first_ms, max(0.0, statistics.median(further)) if further else first_ms)
+
+
+def _levels(round_: Round) -> int:
+    return max((len(fork.nodes) for fork in round_.forks), default=0)
 
 
 @torch.inference_mode()

@@ -6,11 +6,13 @@ before the draft, from what rounds of each size took and what the n likeliest no
 
 from __future__ import annotations
 
-from .control import FIRST_REST, LONGEST_REST, Belief, Running
+from .control import Belief, Running
 from .tree import ForkTree
 
 #: Sizes a round may have; 0 is one token a pass.
 SIZES = (0, 4, 8, 16, 32, 64)
+#: Rounds of rest after the first failed look, and at most.
+FIRST_REST, LONGEST_REST = 8, 64
 
 
 def sizes_up_to(most: int) -> list[int]:

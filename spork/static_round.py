@@ -124,15 +124,15 @@ class StaticRound:
 
     def _draft(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Tokens, parent rows and log reach of the root's row and the drafted ones [nodes + 1], best first."""
-        head, shape = self._head, self.shape
+        head, shape, vocabulary = self._head, self.shape, self._head.vocabulary
         state = head.step(head.start(self._state.before), self._state.root)
 
         def read(states: torch.Tensor, level: int) -> torch.Tensor:
-            return head.logits(states).log_softmax(dim=-1)
+            return vocabulary.logits(head.read(states)).log_softmax(dim=-1)
 
         found = draft(
-            state, read(state, 0)[0], head.vocab, levels=shape.levels, forks=shape.forks, step=head.step, read=read,
-            ids=head.vocab, ends=self._ends,
+            state, read(state, 0)[0], vocabulary.ids, levels=shape.levels, forks=shape.forks, step=head.step, read=read,
+            ids=vocabulary.ids, ends=self._ends,
         )
         return _best(found, shape.nodes, self._state.root)
 

@@ -7,8 +7,6 @@ stands in for its training recipe.
 
 from __future__ import annotations
 
-import torch
-
 from ..config import SporkConfig
 from ..errors import ConfigError
 from ..parts import ModelParts
@@ -24,11 +22,11 @@ class EarlyExit(Proposer):
     wants_final = True
 
     def __init__(self, config: SporkConfig, parts: ModelParts):
-        if parts.lens is None:
+        lens = parts.draft_lens()
+        if lens is None:
             raise ConfigError(f"no lens was fitted for {parts.name}; make one with fit-lens, or use another proposer")
-        self._layers = parts.lens.draft_layers
-        self._lens, self._runner = parts.lens.layers[self._layers], parts.runner
-        self.taps = (self._layers,)
+        self._lens = lens
+        self.taps = (lens.layers,)
 
     def propose(self, context: RoundContext) -> None:
         grow_chains(context, self._extend)
@@ -39,10 +37,9 @@ class EarlyExit(Proposer):
         states.run_early(nodes)
         # The final state before a node is known at the root only; elsewhere it is still to be computed.
         before = states.before_root if nodes == [ROOT] else None
-        final = self._lens.final_state(states.tapped(nodes, self._layers), before[None] if before is not None else None)
-        logits = self._runner.head(final)
+        final = self._lens.final_state(states.tapped(nodes, self._lens.layers), before[None] if before is not None else None)
         positions = [len(context.committed) + tree.depths[n] for n in nodes]
-        every = torch.arange(logits.shape[1], device=logits.device)
-        chances = context.law.rank_draft(logits, every, logits.shape[1], positions).softmax(dim=-1)
-        top = chances.topk(min(width, logits.shape[1]), dim=-1)
-        return add_best(context, nodes, top.indices.tolist(), top.values.tolist())
+        vocabulary = self._lens.vocabulary
+        log_p = vocabulary.log_p(final, context.law, positions)
+        top = log_p.topk(min(width, log_p.shape[1]), dim=-1)
+        return add_best(context, nodes, vocabulary.ids[top.indices].tolist(), top.values.exp().tolist())

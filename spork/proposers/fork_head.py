@@ -33,8 +33,8 @@ class ForkHead(Proposer):
     def propose(self, context: RoundContext) -> None:
         if context.depth == 0:
             return
-        head, states = self._head, context.states
-        root = torch.tensor([context.tree.tokens[ROOT]], device=head.vocab.device)
+        head, ids, states = self._head, self._head.vocabulary.ids, context.states
+        root = torch.tensor([context.tree.tokens[ROOT]], device=ids.device)
         if states.before_root is None:
             states.run([ROOT])
         if (final := states.final(ROOT)) is not None:
@@ -43,11 +43,11 @@ class ForkHead(Proposer):
             first_ids = torch.arange(len(first), device=root.device)
         else:
             state = head.step(head.start(states.before_root[None]), root)
-            first, first_ids = self._log_p(context, state, 0)[0], head.vocab
+            first, first_ids = self._log_p(context, state, 0)[0], ids
         deepen = context.deepen
         candidates = draft(
             state, first, first_ids, levels=context.depth, forks=context.k,
-            step=head.step, read=lambda states, level: self._log_p(context, states, level), ids=head.vocab,
+            step=head.step, read=lambda states, level: self._log_p(context, states, level), ids=ids,
             ends=torch.tensor(sorted(context.end_tokens), dtype=torch.long, device=root.device),
             deepen=None if deepen is None else lambda reach: deepen(reach.exp().tolist()),
         )
@@ -56,6 +56,4 @@ class ForkHead(Proposer):
     def _log_p(self, context: RoundContext, states: torch.Tensor, level: int) -> torch.Tensor:
         """Log-probabilities [n, v] of the token after nodes at `level`, over the head's vocabulary."""
         position = len(context.committed) + level
-        head, logits = self._head, self._head.logits(states)
-        ranked = context.law.rank_draft(logits, head.vocab, head.full_vocab, [position] * len(logits))
-        return ranked.log_softmax(dim=-1)
+        return self._head.vocabulary.log_p(self._head.read(states), context.law, [position] * len(states))

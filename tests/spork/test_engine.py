@@ -150,12 +150,12 @@ def test_the_reference_is_timed_and_marked_unpaired(engine):
 def test_drafting_is_timed_at_load_for_every_proposer_that_does_not_run_the_model(engine, monkeypatch):
     """And a controller starts from what was timed, not from nothing."""
     engine.warm_up()
-    assert {"recycling", "lookup", "auto"} <= set(engine.draft_ms) <= set(PROPOSERS) - {"full-model"}
-    assert all(ms >= 0 for ms in engine.draft_ms.values())
+    assert {"recycling", "lookup", "auto"} <= set(engine.draft_prices) <= set(PROPOSERS) - {"full-model"}
+    assert all(price.first_ms >= 0 and price.further_ms >= 0 for price in engine.draft_prices.values())
     given = {}
-    monkeypatch.setattr("spork.engine.Control", lambda prices, ms: given.update(ms=ms) or Control(prices, ms))
+    monkeypatch.setattr("spork.engine.Control", lambda prices, drafting, **how: given.update(drafting=drafting) or Control(prices, drafting, **how))
     decode(engine, engine.encode(PROMPT, raw=True), proposer="recycling", max_new_tokens=4, budget="auto")
-    assert given["ms"] == engine.draft_ms["recycling"]
+    assert given["drafting"] == engine.draft_prices["recycling"]
 
 
 def test_a_run_depends_on_nothing_that_ran_before_it(engine):

@@ -64,7 +64,7 @@ def test_the_text_is_greedys_whatever_dtype_the_head_drafts_in(engine, trained, 
     monkeypatch.setattr("spork.draft_head._cpu_dtype", lambda trained: dtype)
     engine.parts.head = DraftHead(trained, engine.runner)
     try:
-        assert engine.parts.head.dtype == dtype
+        assert engine.parts.head.vocabulary.dtype == dtype
         ids = engine.encode(PROMPT, raw=True)
         got = rounds(engine, ids, proposer="fork-head", k=4, m=3, max_new_tokens=40)
         assert [t for r in got for t in r.committed] == transformers_greedy(engine.loaded, ids, 40)
