@@ -1,7 +1,7 @@
 """DraftHead: a trained fork head ready to draft for one model, on its device.
 
-On a CPU it computes in whichever dtype is faster there, whatever the model's: a level of drafting
-is the time it takes to read the head's weights, and what it drafts need not be exact.
+On a CPU it computes in whichever arithmetic is fastest there, whatever the model's dtype: a level of
+drafting is the time it takes to read the head's weights, and what it drafts need not be exact.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ from copy import deepcopy
 
 import torch
 
+from .arithmetic import Arithmetic, fastest_for_drafts, in_dtype
 from .draft_vocabulary import DraftVocabulary
-from .dtype_timing import fastest_for
 from .errors import ModelError
 from .fork_head import TrainedHead
 from .packed import PackedModel
 from .runner import ModelRunner
-
-
-#: Rows of a drafted level: the forks that are gone on with.
-LEVEL_ROWS = 4
 
 
 class DraftHead:
@@ -31,21 +27,21 @@ class DraftHead:
             raise ModelError(f"the fork head reads states of width {trained.network.width}; this model's are {width} wide")
         self.trained = trained
         self._runner = runner
-        dtype = _cpu_dtype(trained) if runner.device.type == "cpu" else runner.model.dtype
+        arithmetic = _fastest(trained) if runner.device.type == "cpu" else in_dtype(runner.model.dtype)
         #: Entries it drafts over, most frequent first.
-        self.vocabulary = DraftVocabulary(runner, trained.draft_vocab, dtype)
-        self._network = deepcopy(trained.network).to(runner.device, dtype)  # `trained` stays as it was
-        self._packed = PackedModel(self._network)
+        self.vocabulary = DraftVocabulary(runner, trained.draft_vocab, arithmetic)
+        self._network = deepcopy(trained.network).to(runner.device, arithmetic.dtype)  # `trained` stays as it was
+        self._packed = PackedModel(self._network, arithmetic.make)
 
     def start(self, final: torch.Tensor) -> torch.Tensor:
         """States [n, state width] from final hidden states of the model [n, width]."""
         with self._packed:
-            return self._network.start(final.to(self.vocabulary.dtype))
+            return self._network.start(final.to(self.vocabulary.arithmetic.dtype))
 
     def step(self, states: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """States one token further; `tokens` [n] are vocabulary ids."""
         with self._packed:
-            return self._network.step(states, self._runner.embed(tokens).to(self.vocabulary.dtype))
+            return self._network.step(states, self._runner.embed(tokens).to(self.vocabulary.arithmetic.dtype))
 
     def read(self, states: torch.Tensor) -> torch.Tensor:
         """What stands in for final hidden states [n, width]: `vocabulary` says which tokens come after each state's text."""
@@ -53,6 +49,6 @@ class DraftHead:
             return self._network.read(states)
 
 
-def _cpu_dtype(trained: TrainedHead) -> torch.dtype:
+def _fastest(trained: TrainedHead) -> Arithmetic:
     weights = (tuple(p.shape) for p in trained.network.parameters() if p.dim() == 2)
-    return fastest_for((*weights, (len(trained.draft_vocab), trained.network.width)), LEVEL_ROWS)
+    return fastest_for_drafts((*weights, (len(trained.draft_vocab), trained.network.width)))

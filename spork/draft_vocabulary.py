@@ -11,6 +11,7 @@ from typing import Sequence
 
 import torch
 
+from .arithmetic import Arithmetic, in_dtype
 from .runner import ModelRunner
 from .sampling import TokenLaw
 
@@ -18,20 +19,20 @@ from .sampling import TokenLaw
 class DraftVocabulary:
     """`ids` [v] of a vocabulary of `full` entries, on the model's device; all of them by default.
 
-    `dtype` is what the product is computed in, the model's own by default.
+    `arithmetic` is what its drafters compute in, the model's own dtype by default.
     """
 
-    def __init__(self, runner: ModelRunner, ids: torch.Tensor | None = None, dtype: torch.dtype | None = None):
+    def __init__(self, runner: ModelRunner, ids: torch.Tensor | None = None, arithmetic: Arithmetic | None = None):
         self.full = runner.model.get_output_embeddings().weight.shape[0]
-        self.dtype = dtype or runner.model.dtype
+        self.arithmetic = arithmetic or in_dtype(runner.model.dtype)
         if ids is None:
             self.ids, self._product = torch.arange(self.full, device=runner.device), runner.head
         else:
             self.ids = ids.to(runner.device)
-            self._product = runner.head_over(self.ids, self.dtype)
+            self._product = runner.head_over(self.ids, self.arithmetic.make)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Raw logits [n, v] float32 of what stands in for final hidden states [n, width], in `dtype`."""
+        """Raw logits [n, v] float32 of what stands in for final hidden states [n, width], in the arithmetic's dtype."""
         return self._product(hidden)
 
     def log_p(self, hidden: torch.Tensor, law: TokenLaw, positions: Sequence[int]) -> torch.Tensor:

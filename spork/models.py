@@ -105,7 +105,7 @@ def load_model(
     `device`: auto (CUDA, else MPS, else CPU), cpu, cuda, cuda:N, mps, or spread: over every GPU there
     is and then the CPU, as accelerate places it. `dtype`: auto (on a CPU and on MPS float32, in which
     the text is exactly greedy's and the same in every run; on CUDA bfloat16, or float16 where the GPU
-    has none), fastest (the same, but on a CPU what dtype_timing.py finds faster), float32, bfloat16 or
+    has none), fastest (the same, but on a CPU what arithmetic.py finds faster), float32, bfloat16 or
     float16. `quantize`: none or int8, see quantization.py. `progress(message, fraction)` hears of the
     long steps; without it a fetch shows a bar on the terminal.
 
@@ -191,7 +191,7 @@ def choose_dtype(dtype: str, device: "torch.device", config: Any = None) -> "tor
     """
     import torch
 
-    from .dtype_timing import fastest_cpu_dtype
+    from .arithmetic import fastest_cpu_dtype
 
     if dtype in ("auto", "fastest") and device.type == "cuda":
         with torch.cuda.device(device):

@@ -29,6 +29,8 @@ from transformers.pytorch_utils import Conv1D
 log = logging.getLogger(__name__)
 
 Linear = Callable[[torch.Tensor], torch.Tensor]
+#: A product from a weight [out, in] and a bias [out] or None.
+MakeLinear = Callable[[torch.Tensor, torch.Tensor | None], Linear]
 
 #: Rows a weight is laid out for; a layout for a few rows serves one row and hundreds as well.
 ROWS_HINT = 16
@@ -87,15 +89,15 @@ def _seconds(way: Linear, x: torch.Tensor) -> float:
 
 
 class PackedModel:
-    """A context in which a module's linear layers compute from packed copies of their weights."""
+    """A context in which a module's linear layers compute from packed copies of their weights, as `make` makes them."""
 
-    def __init__(self, model: nn.Module):
-        found = [module for module in model.modules() if type(module) in (nn.Linear, Conv1D) and can_pack(module.weight)]
+    def __init__(self, model: nn.Module, make: MakeLinear = linear):
+        found = [module for module in model.modules() if type(module) in (nn.Linear, Conv1D) and (can_pack(module.weight) or make is not linear)]
         size = sum(module.weight.numel() * module.weight.element_size() for module in found)
         if size > psutil.virtual_memory().available / 2:
             log.warning("no memory for a packed copy of the weights (%.1f GB): passes over several tokens will be slower", size / 1e9)
             found = []
-        self._forwards = [(module, _packed_forward(module)) for module in found]
+        self._forwards = [(module, _packed_forward(module, make)) for module in found]
 
     def __enter__(self) -> None:
         for module, forward in self._forwards:
@@ -106,7 +108,7 @@ class PackedModel:
             module.__dict__.pop("forward", None)
 
 
-def _packed_forward(module: nn.Linear | Conv1D) -> Linear:
+def _packed_forward(module: nn.Linear | Conv1D, make: MakeLinear) -> Linear:
     if isinstance(module, Conv1D):  # GPT-2's: the same product, its weight [in, out]
-        return linear(module.weight.t(), module.bias)
-    return linear(module.weight, module.bias)
+        return make(module.weight.t(), module.bias)
+    return make(module.weight, module.bias)

@@ -10,17 +10,15 @@ from __future__ import annotations
 import inspect
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Callable, Iterator, Sequence
 
 import torch
-from torch import nn
 
 from .families import decoder_layers, main_device, refuse_unsupported
 from .grouped_attention import GroupedAttention
 from .kv_cache import TreeCache
 from .masks import MaskBuilder
-from .packed import PackedModel, linear
+from .packed import MakeLinear, PackedModel
 
 PREFILL_CHUNK = 512  # rows a prefill pass holds; bounds the mask and the logits
 
@@ -253,17 +251,14 @@ class ModelRunner:
         with self.packed:
             return self._scaled(self.model.get_output_embeddings()(hidden))
 
-    def head_over(
-        self, ids: torch.Tensor, dtype: torch.dtype, differentiable: bool = False
-    ) -> Callable[[torch.Tensor], torch.Tensor]:
+    def head_over(self, ids: torch.Tensor, make: MakeLinear) -> Callable[[torch.Tensor], torch.Tensor]:
         """`head` for the vocabulary entries `ids` [v] alone: a function from [n, width] to [n, v] float32.
 
-        `differentiable` asks for one that gradients flow through, which packed weights do not allow.
+        `make` makes its product, and says what dtype that takes.
         """
         lm_head = self.model.get_output_embeddings()
-        weight = lm_head.weight[ids].to(dtype)
-        bias = lm_head.bias[ids].to(dtype) if getattr(lm_head, "bias", None) is not None else None
-        project = partial(nn.functional.linear, weight=weight, bias=bias) if differentiable else linear(weight, bias)
+        bias = lm_head.bias[ids] if getattr(lm_head, "bias", None) is not None else None
+        project = make(lm_head.weight[ids], bias)
         return lambda hidden: self._scaled(project(hidden))
 
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ from ..lens import Lens
 from ..progress import Progress
 
 #: A small tree, drafted whole: what is timed is the drafting, not the controller's judgement of it.
-TIMED = SporkConfig(proposer="early-exit", k=2, m=1, budget="full", max_new_tokens=32)
+TIMED = SporkConfig(proposer="early-exit", k=4, m=1, budget="full", max_new_tokens=32)
 PROMPTS = 3
 
 

@@ -30,7 +30,7 @@ from ..verifiers.exact import Exact
 from .calibrate import JudgedFork, calibrate
 from .draft_layers import time_draft_layers
 from .ridge import Ridge
-from .self_text import Written, self_generated
+from .self_text import Written, self_generated, without_prompts
 
 #: Forks are judged in runs of this shape and length.
 JUDGED_PROPOSERS = ("full-model", "recycling")
@@ -51,8 +51,8 @@ class FitReport:
 
 
 def default_layers(count: int) -> list[int]:
-    """Depths worth trying in a model of `count` layers: a fifth to draft with, a third, two thirds, four fifths to judge with."""
-    return sorted({max(1, round(count * part)) for part in (1 / 5, 1 / 3, 2 / 3, 4 / 5)})
+    """Depths worth trying in a model of `count` layers: the first few to draft with, a third, two thirds, four fifths to judge with."""
+    return sorted({max(1, round(count * part)) for part in (1 / 15, 1 / 5, 1 / 3, 2 / 3, 4 / 5)})
 
 
 def check_amounts(prompts: Sequence[str], tokens: int, held_out: int) -> None:
@@ -69,8 +69,8 @@ def fit_lens(
 ) -> tuple[Lens, list[FitReport]]:
     """Fit, calibrate and measure. Raises ConfigError when there are too few prompts or a bad layer.
 
-    `text` gives sequences the model wrote earlier, to fit the map on instead of writing new ones;
-    the kept prompts must not be among theirs.
+    `text` gives sequences the model wrote earlier, to fit the map on instead of writing new ones; what
+    answers a kept prompt is left out of it.
     """
     count = len(engine.runner.layers)
     layers = sorted(set(layers)) if layers else default_layers(count)
@@ -81,6 +81,7 @@ def fit_lens(
     kept, written = shuffled[:held_out], shuffled[held_out:]
     if text is None:
         text = self_generated(engine, written, tokens, seed, progress)
+    text = without_prompts(text, [engine.encode(prompt, raw=False) for prompt in kept])
     sequences = _first_tokens([w.tokens for w in text], tokens)
     maps = _fit_maps(engine, sequences, layers, progress)
     lenses = {n: LayerLens(*maps[n], calibrations={}, top1=0.0, top4=0.0) for n in layers}

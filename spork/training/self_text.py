@@ -76,6 +76,12 @@ def write_text(path: str | Path, text: Sequence[Written]) -> None:
     )
 
 
+def without_prompts(text: Sequence[Written], prompts: Sequence[Sequence[int]]) -> list[Written]:
+    """The sequences that begin with none of these prompts' token ids: what is measured on a prompt must not have met it."""
+    starts = [list(prompt) for prompt in prompts if prompt]
+    return [w for w in text if not any(w.tokens[: len(start)] == start for start in starts)]
+
+
 def self_generated(
     engine: Engine, prompts: Sequence[str], tokens: int, seed: int, progress: Progress
 ) -> list[Written]:

@@ -15,20 +15,23 @@ import random
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 import torch
+from torch.nn.functional import linear
 
 from ..engine import Engine
 from ..errors import ConfigError
 from ..fitted import fingerprint
 from ..fork_head import ForkHead, TrainedHead
+from ..packed import Linear
 from ..progress import Progress
 from ..runner import ModelRunner
 from .row_sums import sum_over_rows
-from .self_text import Written
+from .self_text import Written, without_prompts
 
 UNROLL = 4
 TARGETS = 16
@@ -140,7 +143,7 @@ def train_head(
         raise ConfigError(f"{engine.loaded.name} has embeddings {embedded} wide and states {width} wide; a fork head needs them equal")
     order = random.Random(recipe.seed).sample(range(len(text)), len(text))
     held_out = [text[i] for i in order[: recipe.held_out]]
-    trained_on = [*(text[i] for i in order[recipe.held_out :]), *_without_prompts_of(held_out, more)]
+    trained_on = [*(text[i] for i in order[recipe.held_out :]), *without_prompts(more, [w.tokens[: w.prompt] for w in held_out])]
     kept = Examples(engine.runner, held_out)
     used = Examples(engine.runner, trained_on)
     answers = [written.tokens[written.prompt :] for written in trained_on]
@@ -174,12 +177,6 @@ def _long_enough(text: Sequence[Written]) -> list[Written]:
     return [w for w in text if min(len(w.tokens), LONGEST) - _start(w) > UNROLL]
 
 
-def _without_prompts_of(held_out: Sequence[Written], text: Sequence[Written]) -> list[Written]:
-    """Those that answer no held-out prompt."""
-    prompts = {tuple(w.tokens[: w.prompt]) for w in held_out if w.prompt}
-    return [w for w in text if tuple(w.tokens[: w.prompt]) not in prompts]
-
-
 def frequent_tokens(text: Sequence[Sequence[int]], count: int, more: Sequence[int] = ()) -> torch.Tensor:
     """The `count` most frequent token ids of a text, most frequent first; where it holds fewer, those of `more` follow."""
     seen = Counter(token for sequence in text for token in sequence)
@@ -195,13 +192,19 @@ def batch_at(step: int, examples: int, recipe: Recipe) -> list[int]:
     return order[place * recipe.batch : (place + 1) * recipe.batch]
 
 
+def _differentiable(weight: torch.Tensor, bias: torch.Tensor | None, dtype: torch.dtype) -> Linear:
+    """A product that gradients flow through, which packed weights do not allow."""
+    return partial(linear, weight=weight.to(dtype), bias=bias.to(dtype) if bias is not None else None)
+
+
 class _Trainer:
     """The head, its optimiser and schedule."""
 
     def __init__(self, runner: ModelRunner, network: ForkHead, vocab: torch.Tensor, recipe: Recipe):
         self._runner, self._network, self._recipe = runner, network, recipe
         self._mixed = runner.model.dtype == torch.bfloat16
-        self._logits = runner.head_over(vocab, torch.bfloat16 if self._mixed else torch.float32, differentiable=True)
+        dtype = torch.bfloat16 if self._mixed else torch.float32
+        self._logits = runner.head_over(vocab, partial(_differentiable, dtype=dtype))
         full = runner.model.get_output_embeddings().weight.shape[0]
         #: Full vocabulary → place in the draft vocabulary, or -1 (no target) where it is not in it.
         self._place = torch.full((full,), -1, device=vocab.device)

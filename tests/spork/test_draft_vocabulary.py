@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from spork.arithmetic import BFLOAT16, FLOAT32, INT8
 from spork.config import SporkConfig
 from spork.draft_lens import DraftLens
 from spork.draft_vocabulary import DraftVocabulary
@@ -39,18 +40,18 @@ def test_under_sampling_the_noise_is_that_of_the_same_tokens(engine):
     torch.testing.assert_close(some, every[:, ids].log_softmax(dim=-1), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype, within", [(torch.float32, 1e-5), (torch.bfloat16, 5e-2)])
-def test_a_lens_made_ready_predicts_what_the_fitted_one_does(engine, dtype, within):
+@pytest.mark.parametrize("arithmetic, within", [(FLOAT32, 1e-5), (BFLOAT16, 5e-2), (INT8, 0.1)])
+def test_a_lens_made_ready_predicts_what_the_fitted_one_does(engine, arithmetic, within):
     lens = bare_lens(engine)
     maps = lens.layers[1]
     for part in (maps.plain, maps.informed):
         part.weight += 0.1 * torch.randn(part.weight.shape)
         part.bias += torch.randn(part.bias.shape)
-    ready = DraftLens(lens, engine.runner, DraftVocabulary(engine.runner, torch.arange(9), dtype))
+    ready = DraftLens(lens, engine.runner, DraftVocabulary(engine.runner, torch.arange(9), arithmetic))
     tapped, before = torch.randn(3, 48), torch.randn(3, 48)
     for given in (None, before):
         predicted = ready.final_state(tapped, given)
-        assert predicted.dtype == dtype
+        assert predicted.dtype == arithmetic.dtype
         torch.testing.assert_close(predicted.float(), maps.final_state(tapped, given), rtol=within, atol=within)
 
 
@@ -81,3 +82,19 @@ def test_it_is_made_ready_once_and_again_for_another_lens_or_head():
     assert engine.parts.draft_lens().vocabulary is not first.vocabulary
     engine.parts.lens = None
     assert engine.parts.draft_lens() is None
+
+
+def test_below_the_root_it_reads_what_it_made_of_the_parent():
+    """Through a lens that hands the state before on, every level says what the first one does."""
+    engine = complete_engine(tiny_model("llama"))
+    maps, width = engine.parts.lens.layers[1], 48
+    maps.informed.weight = torch.cat([torch.zeros(width, width), torch.eye(width)], dim=1)
+    got = rounds(engine, engine.encode(PROMPT, raw=True), proposer="early-exit", k=2, m=2, budget="full", max_new_tokens=12)
+    for r in got:
+        drafted = {n.id: n for n in r.nodes if n.draft_p is not None}
+        best = [n for n in drafted.values() if n.depth == 1 and n.rank == 0]
+        for node in drafted.values():
+            if node.depth > 1:
+                assert node.token_id == best[0].token_id
+                assert node.draft_p == pytest.approx(best[0].draft_p, rel=1e-3)
+    assert any(n.depth == 3 for r in got for n in r.nodes if n.draft_p is not None)

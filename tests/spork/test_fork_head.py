@@ -9,6 +9,7 @@ import torch
 
 from spork.cli import main
 from spork.config import SporkConfig
+from spork.arithmetic import BFLOAT16, FLOAT32, INT8
 from spork.draft_head import DraftHead
 from spork.engine import Engine
 from spork.errors import ConfigError, ModelError
@@ -59,12 +60,12 @@ def test_a_trained_head_agrees_with_the_model_and_is_accepted(engine, text, trai
         engine.parts.head = None
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_text_is_greedys_whatever_dtype_the_head_drafts_in(engine, trained, monkeypatch, dtype):
-    monkeypatch.setattr("spork.draft_head._cpu_dtype", lambda trained: dtype)
+@pytest.mark.parametrize("arithmetic", [FLOAT32, BFLOAT16, INT8], ids=lambda a: a.name)
+def test_the_text_is_greedys_whatever_the_head_drafts_in(engine, trained, monkeypatch, arithmetic):
+    monkeypatch.setattr("spork.draft_head._fastest", lambda trained: arithmetic)
     engine.parts.head = DraftHead(trained, engine.runner)
     try:
-        assert engine.parts.head.vocabulary.dtype == dtype
+        assert engine.parts.head.vocabulary.arithmetic is arithmetic
         ids = engine.encode(PROMPT, raw=True)
         got = rounds(engine, ids, proposer="fork-head", k=4, m=3, max_new_tokens=40)
         assert [t for r in got for t in r.committed] == transformers_greedy(engine.loaded, ids, 40)

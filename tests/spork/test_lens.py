@@ -16,7 +16,7 @@ from spork.lens import Lens, find_lens
 from spork.proposers import Proposer
 from spork.verifiers.early_layers import EarlyLayers
 from spork.training.calibrate import JudgedFork, auc, calibrate, fit_logistic
-from spork.training.fit_lens import fit_lens
+from spork.training.fit_lens import default_layers, fit_lens
 from spork.training.ridge import Ridge
 from spork.training.self_text import Written, read_prompts, read_text, self_generated
 from tests.spork.decode import PROMPT, rounds
@@ -218,3 +218,15 @@ def test_prompts_and_text_files_are_checked(tmp_path):
 
 def test_provenance_is_json(engine):
     json.dumps(engine.parts.lens.provenance)
+
+
+def test_text_that_answers_a_kept_prompt_is_not_fitted_on(engine):
+    ids = [engine.encode(prompt, raw=False) for prompt in PROMPTS]
+    text = [Written(prompt + [5 + i % 40 for i in range(120)], len(prompt)) for prompt in ids]
+    lens, _ = fitted(engine, text=text, tokens=10**6)
+    assert lens.provenance["sequences"] == len(PROMPTS) - 6, "six prompts are kept"
+
+
+def test_the_first_layers_are_tried_by_default():
+    assert default_layers(30) == [2, 6, 10, 20, 24]
+    assert default_layers(3) == [1, 2]

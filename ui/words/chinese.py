@@ -370,6 +370,6 @@ VIEW: dict[str, str] = {
     "reason_accepted": "分叉 {n}：{of} 个词元中接受了 {tokens} 个（τ {tau}）",
     "reason_fallback": "没有分叉的首词元达到 τ {tau}：由模型自己写一个词元",
     "reason_nothing": "没有提议任何分叉：由模型自己写一个词元",
-    "turned_down": "推测已调低：按最近的命中情况，草稿不值它的代价",
+    "turned_down": "这一轮没有推测：按最近的命中情况草稿不值它的代价，或先要量一轮不推测的用时",
     "none": "–",
 }
