@@ -19,6 +19,8 @@ from .runner import ModelRunner
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 FEW_ROWS = 16
+#: Turns of passes over FEW_ROWS at most, and over more.
+TURNS, LARGE_TURNS = 9, 3
 #: Committed tokens the timed passes look back on.
 CONTEXT = 64
 
@@ -67,27 +69,28 @@ def _levels(round_: Round) -> int:
 
 
 @torch.inference_mode()
-def measure(runner: ModelRunner, most_rows: int = ROWS[-1], repeats: int = 4) -> PriceList:
-    """Time passes of 1, 2, 4 ... rows up to `most_rows`, taking turns so that a slow moment hits all.
+def measure(runner: ModelRunner, most_rows: int = ROWS[-1]) -> PriceList:
+    """Time passes of 1, 2, 4 ... rows up to `most_rows`, in turns.
 
-    The best of `repeats` turns, since whatever else the machine does only ever adds; made never to
-    fall as rows grow, so that noise cannot make more rows look cheaper than fewer.
+    What is kept is what a pass takes beside one of a single row in the same turn, by the median of the
+    turns: a machine's speed may change between one turn and the next, and a best or a mean of all
+    would then compare a slow moment with a fast one. Made never to fall as rows grow, so that noise
+    cannot make more rows look cheaper than fewer.
     """
     rows = [r for r in ROWS if r < most_rows] + [most_rows]
     try:
         runner.reset(CONTEXT + most_rows)
         for _ in runner.prefill([0] * CONTEXT, logits=False):
             pass
-        turns = [
-            # Large passes take long and vary little: two turns will do for them.
-            {r: _time_pass(runner, r) for r in rows if r <= FEW_ROWS or turn <= 2}
-            for turn in range(repeats + 1)
-        ][1:]
+        for r in rows:  # a first use takes longer
+            _time_pass(runner, r)
+        # Large passes take long and vary little: a few turns will do for them.
+        turns = [{r: _time_pass(runner, r) for r in rows if r <= FEW_ROWS or turn < LARGE_TURNS} for turn in range(TURNS)]
     finally:
         runner.cache.clear()
-    best = [min(turn[r] for turn in turns if r in turn) for r in rows]
-    rising = [max(best[: i + 1]) for i in range(len(best))]
-    return PriceList(tuple(rows), tuple(rising))
+    one = statistics.median(turn[1] for turn in turns)
+    times = [one * statistics.median(turn[r] / turn[1] for turn in turns if r in turn) for r in rows]
+    return PriceList(tuple(rows), tuple(max(times[: i + 1]) for i in range(len(times))))
 
 
 def _time_pass(runner: ModelRunner, rows: int) -> float:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from types import SimpleNamespace
 
 import pytest
 
 from spork.control import PLAIN_FIRST, Control
-from spork.events import Fork
-from spork.prices import DraftPrice, PriceList, draft_price
+from spork.prices import DraftPrice, PriceList
 from spork.tree import ROOT, ForkTree
 
 FLAT = PriceList((1, 8, 64), (10.0, 10.5, 14.0))  # rows nearly free, as on a GPU
@@ -56,12 +54,6 @@ def simulate(prices: PriceList, p: float, level_ms: float, rounds: int, seed: in
         ms += sum(phase.values())
         down += control.turned_down is not None
     return tokens / ms * (prices(1) + 0.2), down / rounds, control
-
-
-def test_a_price_list_interpolates_and_goes_on():
-    prices = PriceList((1, 2, 4), (10.0, 12.0, 20.0))
-    assert [prices(n) for n in (1, 2, 3, 4, 5)] == [10, 12, 16, 20, 24]
-    assert PriceList((1,), (7.0,))(50) == 7
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -241,23 +233,3 @@ def test_one_hiccup_of_the_machine_does_not_turn_drafting_down():
     control.paying(chain_tree(0.6, depth))
     control.learn(0, {"propose": 500.0, "verify": 500.0, "select": 0.0, "other": 0.0})
     assert control.plan(4) == 4
-
-
-def drafted(levels: int, ms: float) -> SimpleNamespace:
-    """What a price is read from a round: how deep it drafted and what that took."""
-    return SimpleNamespace(forks=[Fork(list(range(levels)), None)] if levels else [], ms={"propose": ms})
-
-
-def test_the_first_level_and_further_ones_are_priced_apart():
-    shallow = [drafted(1, 3.0), drafted(1, 2.0), drafted(1, 90.0)]
-    deep = [drafted(4, 6.0), drafted(4, 6.3), drafted(0, 1.0), drafted(3, 70.0)]
-    price = draft_price(shallow, deep)
-    assert price.first_ms == 3.0 and price.further_ms == pytest.approx(1.1)
-    assert price(1) == 3.0 and price(4) == pytest.approx(6.3)
-
-
-def test_a_price_is_had_from_what_was_drafted_only():
-    assert draft_price([], []) is None and draft_price([drafted(0, 5.0)], [drafted(0, 5.0)]) is None
-    assert draft_price([drafted(1, 3.0)], []) == DraftPrice(3.0, 3.0)
-    assert draft_price([drafted(0, 1.0)], [drafted(4, 8.0)]) == DraftPrice(2.0, 2.0)
-    assert draft_price([drafted(1, 3.0)], [drafted(4, 2.0)]).further_ms == 0.0, "never a gift"
