@@ -24,8 +24,9 @@ from .tree import ROOT, ForkTree
 
 #: Weight of a round in running means, once there are many.
 MEMORY = 0.08
-#: Rounds' worth of trust in the drafter's own probabilities before any were seen to hold.
-TRUST = 4.0
+#: Tokens that a drafter is taken to have promised before any were seen to hold, and the share of them that held:
+#: drafters overstate, the shipped head by about a third.
+TRUST, HELD_BEFORE = 4.0, 0.7
 #: A round is charged at most so many times what it was expected to take: a hiccup of the machine is not the drafts' fault.
 MOST_CHARGED = 2.0
 #: Plain rounds that come first where only they can tell what a pass costs now.
@@ -52,13 +53,13 @@ class Running:
 
 
 class Belief:
-    """Accepted tokens per token that the drafter's probabilities promised, lately; 1 before any were seen.
+    """Accepted tokens per token that the drafter's probabilities promised, lately; HELD_BEFORE before any were seen.
 
     The prior fades with the rest, so what was seen takes over.
     """
 
     def __init__(self) -> None:
-        self._held = self._stated = TRUST
+        self._held, self._stated = HELD_BEFORE * TRUST, TRUST
 
     @property
     def value(self) -> float:

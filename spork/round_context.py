@@ -7,7 +7,7 @@ from typing import Callable, Sequence
 import torch
 
 from .rows import Rows
-from .sampling import TokenLaw
+from .sampling import TokenLaw, favourites
 from .states import NodeStates
 from .tree import ROOT, ForkTree
 
@@ -55,4 +55,4 @@ class RoundContext:
 
     def own_token(self) -> int:
         """The token the model itself would commit after the root."""
-        return int(self.ranked([ROOT])[0].argmax())
+        return int(favourites(self.ranked([ROOT]))[0])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 
 from ..round_context import RoundContext
+from ..sampling import favourites
 from ..tree import ROOT
 from .base import Verdict, Verifier
 
@@ -23,7 +24,7 @@ class Exact(Verifier):
     def verify(self, context: RoundContext) -> Verdict:
         tree = context.tree
         nodes = list(range(len(tree)))
-        own = context.ranked(nodes).argmax(dim=-1)
+        own = favourites(context.ranked(nodes))
         processed = context.processed(nodes)
         # Greedily the model's own token is the favourite; a sampled one need not be.
         rows = torch.arange(len(tree), device=own.device)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import pytest
 import torch
 
 from spork.config import SporkConfig
-from spork.sampling import TokenLaw
+from spork.sampling import TokenLaw, favourites
 
 
 def law(**settings) -> TokenLaw:
@@ -60,3 +63,20 @@ def test_repetition_penalty_looks_at_each_rows_own_path():
     penal = TokenLaw(SporkConfig(), 2.0)
     rows = penal.process(torch.tensor([[1.0, 1.0], [1.0, 1.0]]), [[0], [1]])
     assert rows.tolist() == [[0.5, 1.0], [1.0, 0.5]]
+
+
+@pytest.mark.parametrize("row", [
+    [1.0, 5.0, 5.0, 2.0], [-math.inf, -math.inf, -math.inf], [0.0, math.nan, 7.0], [7.0, math.inf, math.inf],
+    [-0.0, 0.0], [3.0], [math.nan, math.nan],
+])
+def test_the_favourite_is_the_one_that_argmax_finds(row):
+    """Ties go to the first, as in transformers' greedy; not-a-number counts as the largest."""
+    rows = torch.tensor([row, row[::-1]])
+    assert favourites(rows).tolist() == rows.argmax(dim=-1).tolist()
+    assert favourites(rows.t().contiguous().t()).tolist() == rows.argmax(dim=-1).tolist(), "whatever the memory's order"
+    assert favourites(rows.bfloat16()).tolist() == rows.bfloat16().argmax(dim=-1).tolist()
+
+
+def test_favourites_of_many_random_rows():
+    rows = torch.randn(64, 999)
+    assert torch.equal(favourites(rows), rows.argmax(dim=-1))
