@@ -21,7 +21,7 @@ from .sampling import favourites
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 FEW_ROWS = 16
 #: Turns of passes over FEW_ROWS at most, and over more.
-TURNS, LARGE_TURNS = 9, 3
+TURNS, LARGE_TURNS = 9, 5
 #: Committed tokens the timed passes look back on.
 CONTEXT = 64
 
