@@ -16,6 +16,7 @@ drafter that does not pay: drafting rests, and is tried again as far as the acco
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Sequence
 
 from .account import Account
@@ -29,8 +30,11 @@ MEMORY = 0.08
 TRUST, HELD_BEFORE = 4.0, 0.7
 #: A round is charged at most so many times what it was expected to take: a hiccup of the machine is not the drafts' fault.
 MOST_CHARGED = 2.0
-#: Plain rounds that come first where only they can tell what a pass costs now.
-PLAIN_FIRST = 2
+#: Where only plain rounds can tell what a pass costs now: how many come first, after how many drafted ones the
+#: next, at first and at most, and how many of the last ones count.
+PLAIN_FIRST, PLAIN_AGAIN, PLAIN_SELDOM, PLAIN_KEPT = 2, 4, 16, 3
+#: Weight of a pass in the mean that tells how busy the machine is: it forgets fast, or one slow moment would excuse many drafts.
+PACE_MEMORY = 0.3
 #: Drafting below this share of a pass is free: it never rests, trimming decides alone.
 FREE = 0.01
 #: A tree is drafted one level deeper than pays this often, to see whether it does now.
@@ -42,14 +46,31 @@ FIRST_SHARE, FIRST_KEPT = 0.6, 2.0
 class Running:
     """A mean that forgets: exact over the first values, exponential after."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: float = MEMORY) -> None:
         self.value: float | None = None
         self.seen = 0
+        self._memory = memory
 
     def add(self, value: float) -> None:
         self.seen += 1
-        weight = max(MEMORY, 1 / self.seen)
+        weight = max(self._memory, 1 / self.seen)
         self.value = value if self.value is None else self.value + weight * (value - self.value)
+
+
+class LowestOfLast:
+    """The lowest of the last PLAIN_KEPT values: few are seen, and whatever else a machine does only adds."""
+
+    def __init__(self) -> None:
+        self._values: deque[float] = deque(maxlen=PLAIN_KEPT)
+        self.seen = 0
+
+    @property
+    def value(self) -> float | None:
+        return min(self._values, default=None)
+
+    def add(self, value: float) -> None:
+        self.seen += 1
+        self._values.append(value)
 
 
 class Belief:
@@ -80,7 +101,8 @@ class Control:
     def __init__(self, prices: PriceList, drafting: DraftPrice | None = None, in_parts: bool = False):
         self._prices, self._in_parts = prices, in_parts
         #: What passes take now beside what they were timed at: the machine may be busier, or the text longer.
-        self._pace = Running()
+        self._pace = LowestOfLast() if in_parts else Running(PACE_MEMORY)
+        self._drafted_since_plain, self._plain_after = 0, PLAIN_AGAIN
         #: Drafting, likewise; never timed, it counts as free until it was seen.
         self._drafting_price = drafting or DraftPrice(1.0, 1.0)
         self._drafting_pace = Running()
@@ -113,14 +135,22 @@ class Control:
         return depth if self._drafting else 0
 
     def _why_not(self) -> str | None:
-        if self._in_parts and self._pace.seen < PLAIN_FIRST:
-            return "a plain round first, to know what one takes now"
+        if self._in_parts and self._plain_is_due():
+            return "a plain round, to know what one takes now"
         if self._drafting_is_free or not self._account.overdrawn:
             return None
         return (
-            f"speculation turned down for {self._account.rounds_of_rest} rounds: with drafts the run went at "
-            f"{self._account.speed:.2f} times the speed of plain decoding, so they do not pay here"
+            f"speculation turned down for {self._account.rounds_of_rest} rounds: lately drafts have taken more "
+            "time than the tokens they won would have, so they do not pay here"
         )
+
+    def _plain_is_due(self) -> bool:
+        if self._pace.seen < PLAIN_FIRST:
+            return True
+        if self._drafted_since_plain < self._plain_after:
+            return False
+        self._plain_after = min(PLAIN_SELDOM, 2 * self._plain_after)
+        return True
 
     def deepen(self, reaches: Sequence[float]) -> bool:
         """Whether one more level pays; `reaches` are those of the last drafted level's nodes that it would go on from."""
@@ -175,6 +205,7 @@ class Control:
     def learn(self, accepted: int, ms: dict[str, float]) -> None:
         """The round is over: `accepted` drafted tokens were committed, in `ms` by phase."""
         self._rest_ms.add(ms["select"] + ms["other"])
+        self._drafted_since_plain = self._drafted_since_plain + 1 if self._drafting else 0
         if not (self._drafting and self._in_parts):
             self._pace.add(ms["verify"] / self._prices(self._kept + 1))
         if not self._drafting:

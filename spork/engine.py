@@ -30,7 +30,7 @@ from .graphs import Rounds, can_play
 from .lens import find_lens
 from .models import LoadedModel
 from .parts import ModelParts
-from .prices import DraftPrice, PriceList, draft_price, measure
+from .prices import CONTEXT, ROWS, DraftPrice, PriceList, draft_price, measure
 from .prompting import encode_prompt
 from .proposers import PROPOSERS, Proposer
 from .runner import ModelRunner
@@ -87,8 +87,11 @@ class Engine:
             *_, finished = self.run_ids(ids, greedy, plain=True)
         rate = finished.metrics["tokens_per_s"]
         self.reference = {"tokens_per_s": rate, "paired": False} if rate else None
-        self.prices = measure(self.runner)
+        self.prices = self._measure()
         self.draft_prices = {name: price for name in PROPOSERS if (price := self._time_drafting(name, ids)) is not None}
+
+    def _measure(self, most_rows: int = ROWS[-1]) -> PriceList:
+        return measure(self.runner, most_rows, context=min(CONTEXT, self.loaded.context_length - 1))
 
     def _time_drafting(self, name: str, ids: Sequence[int]) -> DraftPrice | None:
         """What this proposer's drafts cost; None where it cannot run, drafts nothing, or runs the model itself."""
@@ -202,7 +205,7 @@ class Engine:
             return None
         largest = 1 + config.k * (config.m + 1)
         if self.prices is None or self.prices.rows[-1] < largest:
-            self.prices = measure(self.runner, largest)
+            self.prices = self._measure(largest)
         return Control(self.prices, self.draft_prices.get(proposer.name), in_parts=bool(proposer.taps))
 
     def _started(

@@ -145,6 +145,9 @@ class Lens:
                     )
                     for n, meta in header["layers"].items()
                 }
+            named = {header["default_layers"], header.get("draft_layers") or min(layers)}
+            if not named <= set(layers):
+                raise ValueError("it names layers that it holds no lens for")
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             if isinstance(error, ModelError):
                 raise

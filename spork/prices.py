@@ -70,8 +70,8 @@ def _levels(round_: Round) -> int:
 
 
 @torch.inference_mode()
-def measure(runner: ModelRunner, most_rows: int = ROWS[-1]) -> PriceList:
-    """Time passes of 1, 2, 4 ... rows up to `most_rows`, in turns.
+def measure(runner: ModelRunner, most_rows: int = ROWS[-1], context: int = CONTEXT) -> PriceList:
+    """Time passes of 1, 2, 4 ... rows up to `most_rows` after `context` tokens, in turns.
 
     What is kept is what a pass takes beside one of a single row in the same turn, by the median of the
     turns: a machine's speed may change between one turn and the next, and a best or a mean of all
@@ -80,13 +80,13 @@ def measure(runner: ModelRunner, most_rows: int = ROWS[-1]) -> PriceList:
     """
     rows = [r for r in ROWS if r < most_rows] + [most_rows]
     try:
-        runner.reset(CONTEXT + most_rows)
-        for _ in runner.prefill([0] * CONTEXT, logits=False):
+        runner.reset(context + most_rows)
+        for _ in runner.prefill([0] * context, logits=False):
             pass
         for r in rows:  # a first use takes longer
-            _time_pass(runner, r)
+            _time_pass(runner, r, context)
         # Large passes take long and vary little: a few turns will do for them.
-        turns = [{r: _time_pass(runner, r) for r in rows if r <= FEW_ROWS or turn < LARGE_TURNS} for turn in range(TURNS)]
+        turns = [{r: _time_pass(runner, r, context) for r in rows if r <= FEW_ROWS or turn < LARGE_TURNS} for turn in range(TURNS)]
     finally:
         runner.cache.clear()
     one = statistics.median(turn[1] for turn in turns)
@@ -94,10 +94,10 @@ def measure(runner: ModelRunner, most_rows: int = ROWS[-1]) -> PriceList:
     return PriceList(tuple(rows), tuple(max(times[: i + 1]) for i in range(len(times))))
 
 
-def _time_pass(runner: ModelRunner, rows: int) -> float:
+def _time_pass(runner: ModelRunner, rows: int, context: int) -> float:
     wait_for(runner.device)
     start = time.perf_counter()
-    output = runner.forward([0] * rows, trunk=0, ancestors=[[]] * rows, positions=[CONTEXT] * rows)
+    output = runner.forward([0] * rows, trunk=0, ancestors=[[]] * rows, positions=[context] * rows)
     favourites(output.logits).tolist()
     runner.keep([])
     return 1000 * (time.perf_counter() - start)

@@ -257,8 +257,10 @@ class ModelRunner:
         `make` makes its product, and says what dtype that takes.
         """
         lm_head = self.model.get_output_embeddings()
-        bias = lm_head.bias[ids] if getattr(lm_head, "bias", None) is not None else None
-        project = make(lm_head.weight[ids], bias)
+        weight, bias = lm_head.weight, getattr(lm_head, "bias", None)
+        at = ids.to(weight.device)  # of a spread model lm_head may lie on another device than its drafters
+        bias = bias[at].to(ids.device) if bias is not None else None
+        project = make(weight[at].to(ids.device), bias)
         return lambda hidden: self._scaled(project(hidden))
 
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:

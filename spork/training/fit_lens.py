@@ -36,6 +36,7 @@ from .self_text import Written, self_generated, without_prompts
 JUDGED_PROPOSERS = ("full-model", "recycling")
 JUDGED = SporkConfig(k=4, m=3, budget="full", max_new_tokens=64)
 LONGEST = 512  # tokens of a sequence that the map is fitted on
+FEWEST_TOKENS = 100
 
 
 @dataclass
@@ -59,8 +60,8 @@ def check_amounts(prompts: Sequence[str], tokens: int, held_out: int) -> None:
     """Raise ConfigError for too few prompts or tokens to fit and to measure on; needs no model."""
     if held_out < 4 or len(prompts) < held_out + 4:
         raise ConfigError(f"{len(prompts)} prompts are too few to keep {held_out} apart; at least 4 on each side")
-    if tokens < 100:
-        raise ConfigError("tokens must be at least 100")
+    if tokens < FEWEST_TOKENS:
+        raise ConfigError(f"tokens must be at least {FEWEST_TOKENS}")
 
 
 def fit_lens(
@@ -82,6 +83,8 @@ def fit_lens(
     if text is None:
         text = self_generated(engine, written, tokens, seed, progress)
     text = without_prompts(text, [engine.encode(prompt, raw=False) for prompt in kept])
+    if (left := sum(len(w.tokens) for w in text)) < FEWEST_TOKENS:
+        raise ConfigError(f"the text holds {left} tokens beside what answers the prompts kept apart; at least {FEWEST_TOKENS} are needed")
     sequences = _first_tokens([w.tokens for w in text], tokens)
     maps = _fit_maps(engine, sequences, layers, progress)
     lenses = {n: LayerLens(*maps[n], calibrations={}, top1=0.0, top4=0.0) for n in layers}

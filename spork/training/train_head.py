@@ -131,7 +131,7 @@ def train_head(
     """Train on the answers in `text` and `more`, from `start` where one is given.
 
     The sequences that measure agreement are kept apart from `text`, and what `more` holds of their
-    prompts is left out; `start` may have met either. `checkpoint` is written as training goes on and, where it holds the same recipe,
+    prompts, or of themselves where the prompt is not known, is left out; `start` may have met either. `checkpoint` is written as training goes on and, where it holds the same recipe,
     gone on from; it is removed at the end. Raises ConfigError for too little text or a model whose
     embedding is not as wide as its states.
     """
@@ -143,7 +143,7 @@ def train_head(
         raise ConfigError(f"{engine.loaded.name} has embeddings {embedded} wide and states {width} wide; a fork head needs them equal")
     order = random.Random(recipe.seed).sample(range(len(text)), len(text))
     held_out = [text[i] for i in order[: recipe.held_out]]
-    trained_on = [*(text[i] for i in order[recipe.held_out :]), *without_prompts(more, [w.tokens[: w.prompt] for w in held_out])]
+    trained_on = [*(text[i] for i in order[recipe.held_out :]), *without_prompts(more, [w.tokens[: w.prompt or None] for w in held_out])]
     kept = Examples(engine.runner, held_out)
     used = Examples(engine.runner, trained_on)
     answers = [written.tokens[written.prompt :] for written in trained_on]

@@ -217,7 +217,7 @@ def test_where_verifying_goes_on_from_the_drafts_passes_plain_rounds_come_first(
     control = Control(FLAT, level(2.0), in_parts=True)
     for _ in range(PLAIN_FIRST):
         assert control.plan(4) == 0 and control.paying(ForkTree.rooted(1)) == []
-        assert control.turned_down == "a plain round first, to know what one takes now"
+        assert control.turned_down == "a plain round, to know what one takes now"
         control.learn(0, {"propose": 0.0, "verify": 30.0, "select": 0.0, "other": 0.0})
     assert control.plan(4) == 4
     control.paying(chain_tree(0.9))
@@ -233,3 +233,17 @@ def test_one_hiccup_of_the_machine_does_not_turn_drafting_down():
     control.paying(chain_tree(0.6, depth))
     control.learn(0, {"propose": 500.0, "verify": 500.0, "select": 0.0, "other": 0.0})
     assert control.plan(4) == 4
+
+
+@pytest.mark.parametrize("in_parts", [True, False])
+@pytest.mark.parametrize("slow", [1.4, 3.0])
+def test_a_slow_moment_at_the_start_does_not_excuse_a_losing_drafter_for_long(in_parts, slow):
+    control, lost = Control(FLAT, level(4.0), in_parts=in_parts), 0.0
+    for number in range(400):
+        depth = draft_what_pays(control, 0.9, most=1)  # promises much, holds nothing
+        nodes = control.paying(chain_tree(0.9, depth) if depth else ForkTree.rooted(1))
+        true = 4.0 * depth + FLAT(len(nodes) + 1)
+        lost += true - 10.0
+        pace = slow if number < PLAIN_FIRST else 1.0
+        control.learn(0, {"propose": pace * 4.0 * depth, "verify": pace * FLAT(len(nodes) + 1), "select": 0.0, "other": 0.0})
+    assert lost / 10.0 < 0.03 * 400

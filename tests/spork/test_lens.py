@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -230,3 +231,16 @@ def test_text_that_answers_a_kept_prompt_is_not_fitted_on(engine):
 def test_the_first_layers_are_tried_by_default():
     assert default_layers(30) == [2, 6, 10, 20, 24]
     assert default_layers(3) == [1, 2]
+
+
+def test_text_that_only_answers_kept_prompts_is_too_little(engine):
+    text = [Written([*engine.encode(prompt, raw=False), 5, 6, 7], 1) for prompt in PROMPTS[:1]]
+    with pytest.raises(ConfigError, match="at least 100"):
+        fitted(engine, text=text)
+
+
+@pytest.mark.parametrize("names", [{"draft_layers": 7}, {"default_layers": 7}])
+def test_a_lens_that_names_layers_it_does_not_hold_is_damaged(engine, tmp_path, names):
+    replace(engine.parts.lens, **names).save(tmp_path / "lens.safetensors")
+    with pytest.raises(ModelError, match="damaged"):
+        Lens.load(tmp_path / "lens.safetensors")

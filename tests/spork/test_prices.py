@@ -10,6 +10,7 @@ from spork import prices
 from spork.engine import Engine
 from spork.events import Fork
 from spork.prices import DraftPrice, PriceList, draft_price, measure
+from tests.spork.decode import decode
 from tests.tiny import tiny_model
 
 
@@ -26,7 +27,7 @@ def measured(monkeypatch, speed) -> PriceList:
     """What is read where a pass takes 10 ms times its true price times `speed(turn, rows)`."""
     passes: list[int] = []
 
-    def time_pass(runner, rows: int) -> float:
+    def time_pass(runner, rows: int, context: int) -> float:
         passes.append(rows)
         return 10 * TRUE[rows] * speed(passes.count(1) - 1, rows)
 
@@ -78,3 +79,9 @@ def test_a_price_is_had_from_what_was_drafted_only():
     assert draft_price([drafted(1, 3.0)], []) == DraftPrice(3.0, 3.0)
     assert draft_price([drafted(0, 1.0)], [drafted(4, 8.0)]) == DraftPrice(2.0, 2.0)
     assert draft_price([drafted(1, 3.0)], [drafted(4, 2.0)]).further_ms == 0.0, "never a gift"
+
+
+def test_a_model_with_room_for_few_tokens_is_timed_within_it():
+    engine = Engine(tiny_model("gpt2", n_positions=32))
+    assert engine.loaded.context_length == 32
+    assert decode(engine, engine.encode("the hen", raw=True), proposer="recycling", max_new_tokens=4, budget="auto").token_ids
