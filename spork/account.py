@@ -37,4 +37,4 @@ class Account:
     @property
     def rounds_of_rest(self) -> int:
         """Plain rounds until drafting may be tried again."""
-        return max(0, math.floor(-self._balance / ALLOWED) + 1) if self.overdrawn else 0
+        return math.floor(-self._balance / ALLOWED) + 1 if self.overdrawn else 0

@@ -32,14 +32,13 @@ def bench(arguments: argparse.Namespace) -> int:
     from .engine import Engine
     from .loading import load_engine
     from .models import load_model
-    from .prices import measure
     from .progress import shown
     from .quiet import quiet_transformers
 
     engine = random_engine(arguments.shape, arguments.device, arguments.dtype) if arguments.shape else load_engine(arguments)
     with shown(None) as progress, quiet_transformers():
         progress("timing passes", None)
-        engine.prices = measure(engine.runner)
+        engine.time_passes()
         rounds = time_rounds(engine.rounds, repeats=20) if engine.rounds is not None else None
         floor = weight_read_floor(engine)
         contenders = contenders_of(engine, arguments)

@@ -87,11 +87,12 @@ class Engine:
             *_, finished = self.run_ids(ids, greedy, plain=True)
         rate = finished.metrics["tokens_per_s"]
         self.reference = {"tokens_per_s": rate, "paired": False} if rate else None
-        self.prices = self._measure()
+        self.time_passes()
         self.draft_prices = {name: price for name in PROPOSERS if (price := self._time_drafting(name, ids)) is not None}
 
-    def _measure(self, most_rows: int = ROWS[-1]) -> PriceList:
-        return measure(self.runner, most_rows, context=min(CONTEXT, self.loaded.context_length - 1))
+    def time_passes(self, most_rows: int = ROWS[-1]) -> None:
+        """Fill `prices`, for passes of up to `most_rows` rows."""
+        self.prices = measure(self.runner, most_rows, context=min(CONTEXT, self.loaded.context_length - 1))
 
     def _time_drafting(self, name: str, ids: Sequence[int]) -> DraftPrice | None:
         """What this proposer's drafts cost; None where it cannot run, drafts nothing, or runs the model itself."""
@@ -205,7 +206,7 @@ class Engine:
             return None
         largest = 1 + config.k * (config.m + 1)
         if self.prices is None or self.prices.rows[-1] < largest:
-            self.prices = self._measure(largest)
+            self.time_passes(largest)
         return Control(self.prices, self.draft_prices.get(proposer.name), in_parts=bool(proposer.taps))
 
     def _started(

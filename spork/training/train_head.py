@@ -131,9 +131,10 @@ def train_head(
     """Train on the answers in `text` and `more`, from `start` where one is given.
 
     The sequences that measure agreement are kept apart from `text`, and what `more` holds of their
-    prompts, or of themselves where the prompt is not known, is left out; `start` may have met either. `checkpoint` is written as training goes on and, where it holds the same recipe,
-    gone on from; it is removed at the end. Raises ConfigError for too little text or a model whose
-    embedding is not as wide as its states.
+    prompts, or of themselves where the prompt is not known, is left out; `start` may have met either.
+    `checkpoint` is written as training goes on and, where it holds the same recipe, gone on from; it
+    is removed at the end. Raises ConfigError for too little text or a model whose embedding is not as
+    wide as its states.
     """
     text, more = _long_enough(text), _long_enough(more)
     recipe.check(len(text))
