@@ -116,6 +116,7 @@ class Control:
         self._why: str | None = None
         self._drafting = self._looked_deeper = False
         self._levels_drafted = self._kept = 0
+        self._asked = False  # after a drafted level, in this round
         self._reaches: list[float] = []  # of all nodes drafted in this round, so far
         self._stated_now = 0.0  # tokens the kept nodes of this round promise
 
@@ -127,7 +128,7 @@ class Control:
     def plan(self, depth: int) -> int:
         """Levels that this round may draft, of `depth` at most; 0 is a plain round."""
         self._rounds += 1
-        self._kept, self._levels_drafted = 0, 1
+        self._kept, self._levels_drafted, self._asked = 0, 1, False
         self._reaches, self._looked_deeper = [], False
         self._account.round()
         self._why = self._why_not() if depth > 0 else None
@@ -154,6 +155,7 @@ class Control:
 
     def deepen(self, reaches: Sequence[float]) -> bool:
         """Whether one more level pays; `reaches` are those of the last drafted level's nodes that it would go on from."""
+        self._asked = True
         self._reaches.extend(reaches)
         wanted = self._drafting_is_free or self._one_more_pays(sum(reaches)) or self._look_deeper()
         self._levels_drafted += wanted
@@ -177,7 +179,8 @@ class Control:
         """The drafted nodes that pay for their rows, possibly none, parents included."""
         if not self._drafting:
             return []
-        self._levels_drafted = max(self._levels_drafted, tree.depth)
+        if not self._asked:
+            self._levels_drafted = max(1, tree.depth)
         reach = tree.reaches()
         order = sorted(range(1, len(tree)), key=lambda n: (-reach[n], n))
         _, count = self._most_worth_verifying([reach[n] for n in order])

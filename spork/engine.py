@@ -159,7 +159,7 @@ class Engine:
             self.parts.draft.close()
 
     def _parts_of_run(self, config: SporkConfig) -> tuple[Proposer, Verifier]:
-        proposer = PROPOSERS[config.proposer](config, self.parts)
+        proposer = PROPOSERS[config.proposer].made_for(config, self.parts)
         return proposer, self._verifier(config.verifier, config)
 
     def _verifier(self, name: str, config: SporkConfig) -> Verifier:
@@ -194,10 +194,9 @@ class Engine:
         """Rounds of fixed shape, where this device gains by them and this run is one they can serve."""
         if self.rounds is None:
             return None
-        name = proposer.name if proposer is not None else None
-        if not can_serve(config, name, verifier.name, penalty_in_force(config, self.loaded.model)):
+        if not can_serve(config, proposer, verifier, penalty_in_force(config, self.loaded.model)):
             return None
-        return FixedRounds(self.rounds, config, drafts=proposer is not None)
+        return FixedRounds(self.rounds, config, proposer)
 
     def _control(self, proposer: Proposer | None, verifier: Verifier, config: SporkConfig) -> Control | None:
         """A controller where the text cannot depend on it; passes are timed the first time one is needed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from pathlib import Path
-from typing import Callable, Protocol, TypeVar
+from typing import Any, Callable, Mapping, Protocol, TypeVar
 
 import torch
 
@@ -22,21 +22,41 @@ ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 
 class Fitted(Protocol):
-    """What was fitted for one model; `fingerprint` is that model's."""
+    """What was fitted for one model; `fingerprints` are that model's."""
 
-    fingerprint: str
+    fingerprints: tuple[str, ...]
 
 
 F = TypeVar("F", bound=Fitted)
 
 
 def fingerprint(model: torch.nn.Module) -> str:
-    """A short hash of the weights a fit depends on, equal across dtypes: shape, and a few rows
-    of the output embedding rounded to what bfloat16 keeps."""
+    """A short hash of the weights a fit depends on, the same in float32 as in bfloat16: shape, and a few
+    rows of the output embedding rounded to what bfloat16 keeps. float16 rounds otherwise: see `fingerprints`."""
+    return _hash(model, _sampled_rows(model))
+
+
+def fingerprints(model: torch.nn.Module) -> tuple[str, ...]:
+    """The model's own, and what it is in float16, where the weights at hand are exact enough to tell."""
+    rows = _sampled_rows(model)
+    exact = rows.dtype == torch.float32
+    return tuple(dict.fromkeys([_hash(model, rows), *([_hash(model, rows.half())] if exact else [])]))
+
+
+def _sampled_rows(model: torch.nn.Module) -> torch.Tensor:
     weight = model.get_output_embeddings().weight
-    rows = weight[:: max(1, weight.shape[0] // 64), :16].detach().to("cpu", torch.bfloat16)
+    return weight[:: max(1, weight.shape[0] // 64), :16].detach().cpu()
+
+
+def _hash(model: torch.nn.Module, rows: torch.Tensor) -> str:
+    weight = model.get_output_embeddings().weight
     shape = f"{tuple(weight.shape)} {model.config.get_text_config().num_hidden_layers}"
-    return hashlib.sha256(shape.encode() + rows.view(torch.int16).numpy().tobytes()).hexdigest()[:16]
+    return hashlib.sha256(shape.encode() + rows.to(torch.bfloat16).view(torch.int16).numpy().tobytes()).hexdigest()[:16]
+
+
+def recorded_fingerprints(about: Mapping[str, Any]) -> tuple[str, ...]:
+    """Those a fitted file names; files of before knew of one only. Raises KeyError where there is none."""
+    return tuple(about["fingerprints"]) if "fingerprints" in about else (about["fingerprint"],)
 
 
 def fitted_places(kind: str, model_name: str) -> list[Path]:
@@ -60,6 +80,6 @@ def find_fitted(kind: str, load: Callable[[Path], F], model_name: str, model: to
             except ModelError as error:  # only the parts that need it suffer
                 log.warning("%s", error)
                 continue
-            if fitted.fingerprint == own:
+            if own in fitted.fingerprints:
                 return fitted
     return None

@@ -7,26 +7,28 @@ from typing import Sequence
 import torch
 
 from .config import SporkConfig
+from .proposers import ForkHead, Proposer
 from .graphs import Rounds
 from .shape_control import ShapeControl, sizes_up_to
 from .static_round import Shape
 from .tree import ForkTree
-from .verifiers.base import Verdict
+from .verifiers import Verdict, Verifier
 
 
-def can_serve(config: SporkConfig, proposer: str | None, verifier: str, penalty: float) -> bool:
+def can_serve(config: SporkConfig, proposer: Proposer | None, verifier: Verifier, penalty: float) -> bool:
     """Fixed rounds are greedy, exact at tau 1, and draft with the fork head or not at all."""
     plain_law = config.temperature == 0 and penalty == 1.0
-    return plain_law and verifier == "exact" and (proposer is None or (proposer == "fork-head" and config.tau >= 1))
+    drafts_so = proposer is None or (isinstance(proposer, ForkHead) and config.tau >= 1)
+    return plain_law and verifier.name == "exact" and drafts_so
 
 
 class FixedRounds:
-    """`drafts` False decodes one token a round."""
+    """`drafter` None decodes one token a round."""
 
-    def __init__(self, rounds: Rounds, config: SporkConfig, drafts: bool):
-        self._rounds, self._config, self._drafts = rounds, config, drafts
-        most = config.k * (config.m + 1) if drafts else 0
-        self._control = ShapeControl(sizes_up_to(most)) if drafts and config.budget == "auto" else None
+    def __init__(self, rounds: Rounds, config: SporkConfig, drafter: ForkHead | None):
+        self._rounds, self._config, self._drafter = rounds, config, drafter
+        most = config.k * (config.m + 1) if drafter is not None else 0
+        self._control = ShapeControl(sizes_up_to(most)) if drafter is not None and config.budget == "auto" else None
         self._most, self._tier = most, 0
         #: Text length that the device's state stands at; None where the host must set it first.
         self._at: int | None = None
@@ -44,11 +46,13 @@ class FixedRounds:
         """One round after `text`, which may draft `depth` levels. `before` is the first round's."""
         levels = self._config.m + 1
         # A shape serves the whole run; where it would reach beyond the limits, a plain round does.
-        wants = self._drafts and depth == levels and (self._at is not None or before is not None)
+        wants = self._drafter is not None and depth == levels and (self._at is not None or before is not None)
         self._size = (self._control.size() if self._control is not None else self._most) if wants else 0
         shape = Shape(levels if self._size else 0, self._config.k if self._size else 0, self._size, self._tier)
         if self._at != len(text):
             self._rounds.state.set(text[-1], len(text) - 1, before)
+        if self._size:
+            self._rounds.state.give(self._drafter.given(levels))
         outcome = self._rounds.play(shape)
         self._rounds.runner.advance(outcome.accepted + 1)
         self._at = len(text) + outcome.accepted + 1

@@ -25,7 +25,7 @@ from torch import nn
 from torch.nn.functional import silu
 
 from .errors import ModelError
-from .fitted import find_fitted
+from .fitted import find_fitted, recorded_fingerprints
 
 FORMAT = 1
 VOCAB_KEY = "draft_vocab"
@@ -76,7 +76,7 @@ class TrainedHead:
 
     network: ForkHead
     draft_vocab: torch.Tensor
-    fingerprint: str
+    fingerprints: tuple[str, ...]
     agreement: dict[str, float] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ class TrainedHead:
         about = {
             "format": FORMAT, "width": self.network.width, "state_width": self.network.state_width,
             "draft_tokens": len(self.draft_vocab), "parameters": sum(p.numel() for p in self.network.parameters()),
-            "fingerprint": self.fingerprint, "agreement": self.agreement, "provenance": self.provenance,
+            "fingerprints": list(self.fingerprints), "agreement": self.agreement, "provenance": self.provenance,
         }
         path.with_suffix(".json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -108,7 +108,7 @@ class TrainedHead:
             network.load_state_dict(tensors)
             return cls(
                 network.float().eval().requires_grad_(False), vocab,
-                about["fingerprint"], about["agreement"], about["provenance"],
+                recorded_fingerprints(about), about["agreement"], about["provenance"],
             )
         except ModelError:
             raise

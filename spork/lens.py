@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from .errors import ModelError
-from .fitted import find_fitted
+from .fitted import find_fitted, recorded_fingerprints
 
 FORMAT = 1
 
@@ -94,7 +94,7 @@ class Lens:
 
     layers: dict[int, LayerLens]
     default_layers: int
-    fingerprint: str
+    fingerprints: tuple[str, ...]
     provenance: dict[str, Any]
     #: How many first layers `early-exit` drafts with: the fastest when the lens was fitted.
     draft_layers: int = 0
@@ -119,7 +119,7 @@ class Lens:
             }
         header = {
             "format": FORMAT, "layers": meta, "default_layers": self.default_layers, "draft_layers": self.draft_layers,
-            "fingerprint": self.fingerprint, "provenance": self.provenance,
+            "fingerprints": list(self.fingerprints), "provenance": self.provenance,
         }
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         save_file(tensors, str(path), metadata={"spork_lens": json.dumps(header)})
@@ -152,7 +152,7 @@ class Lens:
             if isinstance(error, ModelError):
                 raise
             raise ModelError(f"lens {path} is damaged ({error}); fit it again with fit-lens") from None
-        return cls(layers, header["default_layers"], header["fingerprint"], header["provenance"], header.get("draft_layers", 0))
+        return cls(layers, header["default_layers"], recorded_fingerprints(header), header["provenance"], header.get("draft_layers", 0))
 
 
 def _read_map(file: Any, name: str) -> StateMap:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import torch
 
-from .beams import Candidates, draft
+from .beams import Candidates, GivenPath, draft
+from .config import KNOBS
 from .draft_head import DraftHead
 from .runner import ModelRunner
 from .tree import ROOT, ForkTree
@@ -37,13 +38,15 @@ class Shape:
 class RoundState:
     """What one round hands to the next, on the device: `root` [1] (last committed token), `length` [1]
     (committed keys and values, and so the root's position), `before` [1, width] (final state of the
-    token before the root)."""
+    token before the root). `given` is what the host adds: a path the text itself suggests."""
 
     def __init__(self, runner: ModelRunner):
         weight = runner.model.get_output_embeddings().weight
         self.root = torch.zeros(1, dtype=torch.long, device=runner.device)
         self.length = torch.zeros(1, dtype=torch.long, device=runner.device)
         self.before = torch.zeros(1, weight.shape[-1], dtype=runner.model.dtype, device=runner.device)
+        self._given = torch.zeros(2, int(KNOBS["m"].high) + 1, dtype=torch.float64, device=runner.device)
+        self.give(None)
 
     @torch.inference_mode()
     def set(self, root: int, length: int, before: torch.Tensor | None) -> None:
@@ -51,6 +54,17 @@ class RoundState:
         self.length.fill_(length)
         if before is not None:
             self.before.copy_(before[None])
+
+    @torch.inference_mode()
+    def give(self, path: GivenPath | None) -> None:
+        """The next round's drafts may go along `path`; None where there is none."""
+        self._given[1].fill_(-math.inf)
+        if path is not None:
+            self._given[:, : len(path.tokens)] = torch.stack([path.tokens.double(), path.log_p.double()]).to(self._given.device)
+
+    def given(self, levels: int) -> GivenPath:
+        """That path, of a fixed length."""
+        return GivenPath(self._given[0, :levels].long(), self._given[1, :levels].float())
 
 
 @dataclass
@@ -124,15 +138,15 @@ class StaticRound:
 
     def _draft(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Tokens, parent rows and log reach of the root's row and the drafted ones [nodes + 1], best first."""
-        head, shape, vocabulary = self._head, self.shape, self._head.vocabulary
-        state = head.step(head.start(self._state.before), self._state.root)
+        head, shape, vocabulary, state = self._head, self.shape, self._head.vocabulary, self._state
+        start = head.step(head.start(state.before), state.root)
 
         def read(states: torch.Tensor, level: int) -> torch.Tensor:
             return vocabulary.logits(head.read(states)).log_softmax(dim=-1)
 
         found = draft(
-            state, read(state, 0)[0], vocabulary.ids, levels=shape.levels, forks=shape.forks, step=head.step, read=read,
-            ids=vocabulary.ids, ends=self._ends,
+            start, read(start, 0)[0], vocabulary.ids, levels=shape.levels, forks=shape.forks, step=head.step, read=read,
+            ids=vocabulary.ids, ends=self._ends, given=state.given(shape.levels),
         )
         return _best(found, shape.nodes, self._state.root)
 

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFa
 
 from spork.draft_head import DraftHead
 from spork.engine import Engine
-from spork.fitted import fingerprint
+from spork.fitted import fingerprints
 from spork.fork_head import ForkHead, TrainedHead
 from spork.lens import LayerLens, Lens, StateMap
 from spork.models import LoadedModel, wrap
@@ -157,7 +157,7 @@ def random_head(engine: Engine, draft_tokens: int | None = None) -> DraftHead:
         torch.manual_seed(0)
         network = ForkHead(weight.shape[1], weight.shape[1])
     vocab = torch.arange(draft_tokens or weight.shape[0])
-    trained = TrainedHead(network.eval().requires_grad_(False), vocab, fingerprint(engine.loaded.model))
+    trained = TrainedHead(network.eval().requires_grad_(False), vocab, fingerprints(engine.loaded.model))
     return DraftHead(trained, engine.runner)
 
 
@@ -166,4 +166,4 @@ def bare_lens(engine: Engine) -> Lens:
     width = engine.loaded.model.get_output_embeddings().weight.shape[1]
     plain = StateMap(torch.eye(width), torch.zeros(width))
     informed = StateMap(torch.eye(width).repeat(1, 2), torch.zeros(width))
-    return Lens({1: LayerLens(plain, informed, {}, 0.0, 0.0)}, 1, fingerprint(engine.loaded.model), {})
+    return Lens({1: LayerLens(plain, informed, {}, 0.0, 0.0)}, 1, fingerprints(engine.loaded.model), {})

@@ -20,7 +20,7 @@ from ..config import SporkConfig
 from ..engine import Engine
 from ..errors import ConfigError
 from ..events import Round, RunFinished
-from ..proposers import PROPOSERS, Proposer
+from ..proposers import PROPOSERS, ForkHead, Proposer
 from ..verifiers import VERIFIERS
 
 
@@ -58,13 +58,17 @@ def plan() -> dict[str, Callable[..., Contender | None]]:
         makers[f"{proposer}+exact"] = partial(_spork_where_it_can, proposer)
         if proposer == "recycling":
             makers["recycling+exact (warm)"] = warm_recycling
+        if proposer == "fork-head":
+            makers["fork-head+exact (alone)"] = lone_head
     return makers
 
 
 def _spork_where_it_can(proposer: str, engine: Engine, **knobs: Any) -> Contender | None:
     try:
-        PROPOSERS[proposer](SporkConfig(proposer=proposer), engine.parts)
+        made = PROPOSERS[proposer].made_for(SporkConfig(proposer=proposer), engine.parts)
     except ConfigError:
+        return None
+    if made.name != proposer:  # it is another contender
         return None
     return spork(engine, proposer, "exact", **knobs)
 
@@ -103,6 +107,19 @@ def warm_recycling(engine: Engine, **knobs: Any) -> Contender:
         return _collect(engine.run_parts(parts, ids, _budget(config, tokens)))
 
     return Contender("recycling+exact (warm)", run, "its table kept from prompt to prompt")
+
+
+def lone_head(engine: Engine, **knobs: Any) -> Contender | None:
+    """The fork head without the text's own repetitions: what each of the two is worth."""
+    if engine.parts.head is None:
+        return None
+    config = SporkConfig.checked(proposer="fork-head", verifier="exact", **knobs)
+
+    def run(ids: Sequence[int], tokens: int) -> Run:
+        parts = ForkHead(config, engine.parts, alone=True), VERIFIERS["exact"](config, engine.parts)
+        return _collect(engine.run_parts(parts, ids, _budget(config, tokens)))
+
+    return Contender("fork-head+exact (alone)", run, "the head's own guesses only")
 
 
 def hf_generate(engine: Engine, name: str, note: str = "", **options: Any) -> Contender:

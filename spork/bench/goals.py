@@ -45,4 +45,4 @@ def _goal(what: str, wanted: float, got: float | None, most: bool = False) -> di
 
 
 def _is_controlled(name: str) -> bool:
-    return name.endswith("+exact") and not name.startswith("full-model")
+    return "+exact" in name and not name.startswith("full-model")

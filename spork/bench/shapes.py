@@ -7,7 +7,7 @@ import torch
 from ..draft_head import DraftHead
 from ..engine import Engine
 from ..errors import ConfigError
-from ..fitted import fingerprint
+from ..fitted import fingerprints
 from ..fork_head import ForkHead, TrainedHead
 from ..models import DEFAULT_MODEL, choose_device, choose_dtype, load_model, wrap
 
@@ -32,6 +32,6 @@ def random_engine(shape: str, device: str, dtype: str) -> Engine:
     with place:
         model = AutoModelForCausalLM.from_config(config, dtype=choose_dtype(dtype, place, config))
     engine = Engine(wrap(f"random-{shape}", model.eval().requires_grad_(False), tokenizer))
-    head = TrainedHead(ForkHead(config.hidden_size, config.hidden_size), torch.arange(DRAFT_TOKENS), fingerprint(model))
+    head = TrainedHead(ForkHead(config.hidden_size, config.hidden_size), torch.arange(DRAFT_TOKENS), fingerprints(model))
     engine.use_head(DraftHead(head, engine.runner))
     return engine

@@ -13,4 +13,4 @@ PROPOSERS: dict[str, type[Proposer]] = {
     p.name: p for p in (FullModel, EarlyExit, ForkHead, Recycling, Lookup, DraftModel, Auto)
 }
 
-__all__ = ["PROPOSERS", "Proposer"]
+__all__ = ["PROPOSERS", "ForkHead", "Proposer"]

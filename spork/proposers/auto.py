@@ -1,7 +1,8 @@
 """Auto: a long match in the text where there is one, else the best drafter this model has.
 
 Source of the pairing: Hu et al. 2024, SAM Decoding, arXiv:2411.10666. A match counts as long when
-matches of its length have lately gone on more often than not, by a clear margin.
+matches of its length have lately gone on more often than not, by a clear margin. The fork head takes
+matches into its own tree, of any length, so where a model has one it is all that is needed.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ TRUSTED = 0.7
 
 class Auto(Proposer):
     name = "auto"
-    summary = "lookup where a long match exists, else the best of what this model has"
+    summary = "the best of what this model has, and a long match in the text where there is one"
 
     def __init__(self, config: SporkConfig, parts: ModelParts):
-        best = ForkHead if parts.head is not None else DraftModel if parts.draft is not None else Recycling
-        self._lookup, self._other = Lookup(config, parts), best(config, parts)
+        self._lookup = Lookup(config, parts)
+        self._other = DraftModel(config, parts) if parts.draft is not None else Recycling(config, parts)
         self.reads_logits = self._other.reads_logits
-        self.wants_final, self.taps = self._other.wants_final, self._other.taps
+
+    @classmethod
+    def made_for(cls, config: SporkConfig, parts: ModelParts) -> Proposer:
+        return ForkHead(config, parts) if parts.head is not None else cls(config, parts)
 
     def begin(self, prompt: Sequence[int]) -> None:
         self._lookup.begin(prompt)

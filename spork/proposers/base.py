@@ -32,6 +32,11 @@ class Proposer:
     def __init__(self, config: SporkConfig, parts: ModelParts):
         """Raises ConfigError for what this model cannot do."""
 
+    @classmethod
+    def made_for(cls, config: SporkConfig, parts: ModelParts) -> "Proposer":
+        """The proposer that a run of this name gets with such a model. Raises ConfigError for what the model cannot do."""
+        return cls(config, parts)
+
     def begin(self, prompt: Sequence[int]) -> None:
         """A new text starts with these tokens."""
 

@@ -17,7 +17,7 @@ import torch
 from ..config import EARLY_SCORES, SporkConfig
 from ..engine import Engine
 from ..errors import ConfigError
-from ..fitted import fingerprint
+from ..fitted import fingerprints
 from ..lens import Calibration, LayerLens, Lens, StateMap
 from ..parts import ModelParts
 from ..progress import Progress, ignore
@@ -100,7 +100,7 @@ def fit_lens(
     reports = [FitReport(n, lens.top1, lens.top4, lens.calibrations) for n, lens in lenses.items()]
     best = max(lenses, key=lambda n: min(c.auc for c in lenses[n].calibrations["lens"].values()))
     lens = Lens(
-        lenses, best, fingerprint(engine.loaded.model),
+        lenses, best, fingerprints(engine.loaded.model),
         {
             "model": engine.loaded.name, "sequences": len(sequences), "tokens": sum(map(len, sequences)),
             "held_out_prompts": held_out, "seed": seed, "dtype": str(engine.loaded.dtype),

@@ -25,7 +25,7 @@ from torch.nn.functional import linear
 
 from ..engine import Engine
 from ..errors import ConfigError
-from ..fitted import fingerprint
+from ..fitted import fingerprints
 from ..fork_head import ForkHead, TrainedHead
 from ..packed import Linear
 from ..progress import Progress
@@ -170,7 +170,7 @@ def train_head(
         "command": "train-head", "model": engine.loaded.name, "device": str(engine.loaded.device), "recipe": asdict(recipe),
         "sequences": len(used), "tokens": sum(len(answer) for answer in answers), "started_from_a_head": start is not None,
     }
-    return TrainedHead(network, vocab.cpu(), fingerprint(model), agreement, provenance)
+    return TrainedHead(network, vocab.cpu(), fingerprints(model), agreement, provenance)
 
 
 def _long_enough(text: Sequence[Written]) -> list[Written]:

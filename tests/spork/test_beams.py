@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from spork.beams import draft, plant
+from spork.beams import GivenPath, draft, plant
 from spork.tree import ROOT, ForkTree
 
 VOCAB = 5
@@ -20,8 +20,8 @@ def law_of(path: tuple[int, ...]) -> torch.Tensor:
     return torch.randn(VOCAB, generator=generator, dtype=torch.float64).mul(2).log_softmax(dim=-1)
 
 
-def grown(levels: int, forks: int, budget: int, ends: list[int] = [], deepen=lambda reach: True) -> ForkTree:
-    """A tree whose drafter's state is the path itself, as digits."""
+def grown(levels: int, forks: int, budget: int, ends: list[int] = [], deepen=lambda reach: True, given: dict[int, float] | None = None) -> ForkTree:
+    """A tree whose drafter's state is the path itself, as digits. `given` are a path's tokens and chances."""
     tree = ForkTree.rooted(99)
     ids = torch.arange(VOCAB) + 100
 
@@ -38,6 +38,7 @@ def grown(levels: int, forks: int, budget: int, ends: list[int] = [], deepen=lam
     candidates = draft(
         torch.full((1, 1), -1), law_of(()), ids, levels=levels, forks=forks,
         step=step, read=read, ids=ids, ends=torch.tensor(ends, dtype=torch.long), deepen=deepen,
+        given=GivenPath(torch.tensor([*given]), torch.tensor([*given.values()], dtype=torch.float64).log()) if given else None,
     )
     plant(tree, candidates, budget)
     return tree
@@ -96,3 +97,57 @@ def test_it_asks_after_every_level_but_the_last_and_stops_when_told():
         assert sorted(reaches, reverse=True) == pytest.approx(likeliest)
     asked.clear()
     assert grown(2, forks=3, budget=100, deepen=deepen).depth == 2 and len(asked) == 1
+
+
+#: Two tokens the drafter has, then two it has not.
+GIVEN = {101: 0.9, 104: 0.4, 107: 0.95, 108: 0.9}
+
+
+def test_a_given_path_takes_its_place_among_the_guesses_by_the_greater_probability():
+    tree = grown(4, forks=VOCAB + 1, budget=10**6, given=GIVEN)
+    for node in range(1, len(tree)):
+        path = tuple(tree.path_tokens(node))
+        said = [GIVEN[path[-1]]] if path == tuple(GIVEN)[: len(path)] else []
+        guessed = [float(law_of(path[:-1])[path[-1] - 100].exp())] if path[-1] < 100 + VOCAB else []
+        assert tree.draft_p[node] == pytest.approx(max(said + guessed)), path
+    assert tree.depth == 4
+    whole = {tuple(tree.path_tokens(n)) for n in range(1, len(tree))}
+    assert tuple(GIVEN) in whole
+    assert any(p[:3] == tuple(GIVEN)[:3] and p[3] < 100 + VOCAB for p in whole), "the drafter goes on from it too"
+
+
+@pytest.mark.parametrize("forks, budget", [(1, 100), (2, 5), (3, 9)])
+def test_a_given_path_keeps_within_the_bounds(forks, budget):
+    tree = grown(4, forks=forks, budget=budget, given=GIVEN)
+    assert len(tree.children(ROOT)) <= forks and len(tree) - 1 <= budget and tree.depth <= 4
+    assert tuple(tree.path_tokens(tree.child(ROOT, 101)))[:1] == (101,), "it is the likeliest fork"
+
+
+@pytest.mark.parametrize("levels_drafted", [1, 2, 3])
+def test_a_given_path_is_told_to_its_end_where_drafting_stops(levels_drafted):
+    asked = []
+    tree = grown(4, forks=3, budget=100, given=GIVEN, deepen=lambda reach: len(asked) + 1 < levels_drafted and not asked.append(0))
+    node = tree.add_path([*GIVEN])
+    assert node < len(tree) and tree.depths[node] == 4
+    assert tree.draft_p[node] == pytest.approx(0.9)
+    assert all(tree.depths[n] <= levels_drafted for n in range(1, len(tree)) if n not in tree.path(node))
+
+
+def test_what_a_given_path_has_no_chance_of_is_not_added():
+    def paths(**how) -> set[tuple[int, ...]]:
+        tree = grown(4, forks=2, budget=100, **how)
+        return {tuple(tree.path_tokens(n)) for n in range(1, len(tree))}
+
+    assert paths(given=dict.fromkeys(GIVEN, 0.0)) == paths()
+    assert grown(4, forks=3, budget=100, deepen=lambda reach: False, given={101: 0.9} | dict.fromkeys([104, 107, 108], 0.0)).depth == 1
+    unlikely = next(token for token in (100, 102, 103) if token not in {p[0] for p in paths()})
+    below = grown(4, forks=2, budget=100, deepen=lambda reach: False, given={unlikely: 1e-9} | dict.fromkeys([104, 107, 108], 0.9))
+    assert below.depth == 1, "a path the forks have no room for"
+
+
+def test_a_given_path_ends_with_an_end_token():
+    tree = grown(4, forks=3, budget=100, ends=[104], given=GIVEN)
+    assert tree.child(tree.child(ROOT, 101), 104) is not None
+    assert not tree.children(tree.child(tree.child(ROOT, 101), 104))
+    stopped = grown(4, forks=3, budget=100, ends=[101], given=GIVEN, deepen=lambda reach: False)
+    assert stopped.depth == 1

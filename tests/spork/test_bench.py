@@ -94,7 +94,7 @@ def test_the_command_ends_with_one_object(tmp_path, capsys):
     names = [row["name"] for row in result["rows"]]
     assert names[:4] == ["greedy", "hf-greedy", "hf-prompt-lookup", "hf-early-exit"]
     assert {"full-model+exact", "recycling+exact", "recycling+exact (warm)", "lookup+exact", "auto+exact"} <= set(names)
-    assert "fork-head+exact" not in names, "this model has no head"
+    assert not any("fork-head" in name for name in names), "this model has no head"
     for row in result["rows"]:
         assert row["identical"] is True, row["name"]
         assert row["tokens_per_s"] > 0 and row["speedup"] > 0

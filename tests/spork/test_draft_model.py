@@ -10,6 +10,7 @@ from spork.errors import ConfigError, ModelError
 from spork.proposers.auto import Auto
 from spork.proposers.fork_head import ForkHead
 from spork.proposers.lookup import Lookup
+from spork.proposers.recycling import Recycling
 from tests.spork.decode import PROMPT, decode, rounds, transformers_greedy
 from tests.tiny import complete_engine, tiny_model, tiny_tokenizer
 
@@ -66,18 +67,18 @@ def test_one_run_leaves_nothing_to_the_next(loaded):
     assert [r.nodes for r in first] == [r.nodes for r in again]
 
 
-@pytest.mark.parametrize("text, chosen", [([*range(3, 13)] * 3, "lookup"), ([*range(3, 33)], "fork-head")])
+@pytest.mark.parametrize("text, chosen", [([*range(3, 13)] * 3, "lookup"), ([*range(3, 33)], "recycling")])
 def test_auto_follows_a_long_match_and_drafts_otherwise(loaded, monkeypatch, text, chosen):
-    auto = Auto(SporkConfig(), complete_engine(loaded).parts)
+    auto = Auto.made_for(SporkConfig(), Engine(loaded).parts)
     auto.begin(text)
     asked = []
-    for part in (Lookup, ForkHead):
+    for part in (Lookup, Recycling):
         monkeypatch.setattr(part, "propose", lambda self, context: asked.append(self.name))
     auto.propose(None)
     assert asked == [chosen]
 
 
 def test_auto_takes_the_best_the_model_has(loaded):
-    engine = Engine(loaded)
-    assert not Auto(SporkConfig(), engine.parts).wants_final
-    assert Auto(SporkConfig(), complete_engine(loaded).parts).wants_final
+    assert Auto.made_for(SporkConfig(), Engine(loaded).parts).reads_logits, "recycling"
+    assert not Auto.made_for(SporkConfig(), Engine(loaded, tiny_model("llama", seed=7)).parts).reads_logits, "draft-model"
+    assert type(Auto.made_for(SporkConfig(), complete_engine(loaded).parts)) is ForkHead

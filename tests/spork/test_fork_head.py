@@ -13,11 +13,13 @@ from spork.arithmetic import BFLOAT16, FLOAT32, INT8
 from spork.draft_head import DraftHead
 from spork.engine import Engine
 from spork.errors import ConfigError, ModelError
-from spork.fitted import fingerprint
+from spork.fitted import fingerprints
 from spork.fork_head import ForkHead, TrainedHead, find_head
 from spork.progress import ignore
+from spork.proposers import ForkHead as ForkHeadProposer
 from spork.training.self_text import Written
 from spork.training.train_head import Recipe, batch_at, frequent_tokens, train_head
+from spork.verifiers.exact import Exact
 from tests.spork.decode import PROMPT, decode, rounds, transformers_greedy
 from tests.tiny import tiny_model
 
@@ -43,7 +45,7 @@ def trained(engine, text) -> TrainedHead:
 
 def random_head(model, width: int = 48) -> TrainedHead:
     torch.manual_seed(0)
-    return TrainedHead(ForkHead(width, 32), torch.arange(50), fingerprint(model), {"top1": 0.5}, {"command": "a test"})
+    return TrainedHead(ForkHead(width, 32), torch.arange(50), fingerprints(model), {"top1": 0.5}, {"command": "a test"})
 
 
 def test_a_trained_head_agrees_with_the_model_and_is_accepted(engine, text, trained):
@@ -188,3 +190,24 @@ def test_the_command_trains_and_saves_what_generate_then_uses(tmp_path, monkeypa
     result = json.loads(capsys.readouterr().out.rstrip("\n").split("\n")[-1])
     engine = Engine(loaded)
     assert result["token_ids"] == transformers_greedy(loaded, engine.encode("the sea", raw=True), 8)
+
+
+def test_the_texts_own_repetitions_are_drafted_beside_the_heads_guesses(engine):
+    """A head that knows nothing still follows a list; alone it does not. The bounds hold, and the text is greedy's."""
+    engine.parts.head = DraftHead(random_head(engine.loaded.model), engine.runner)
+    try:
+        block = engine.encode("the hen on the sea in her ton", raw=True)
+        ids = [*block * 3, *block[:3]]
+        config = SporkConfig(proposer="fork-head", k=3, m=3, budget="full", max_new_tokens=12)
+        trees = {}
+        for alone in (False, True):
+            parts = ForkHeadProposer(config, engine.parts, alone=alone), Exact(config, engine.parts)
+            _, *got, finished = engine.run_parts(parts, ids, config)
+            assert finished.token_ids == transformers_greedy(engine.loaded, ids, 12)
+            assert all(len(r.forks) <= 3 and len(r.nodes) <= 3 * 4 + 1 for r in got)
+            first = got[0]
+            by_id = {n.id: n for n in first.nodes}
+            trees[alone] = {tuple(by_id[i].token_id for i in fork.nodes) for fork in first.forks}
+        assert tuple(block[3:7]) in trees[False] and tuple(block[3:7]) not in trees[True]
+    finally:
+        engine.parts.head = None

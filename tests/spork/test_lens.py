@@ -12,7 +12,7 @@ import torch
 from spork.config import EARLY_SCORES, SporkConfig
 from spork.engine import Engine
 from spork.errors import ConfigError, ModelError
-from spork.fitted import fingerprint
+from spork.fitted import fingerprint, fingerprints, recorded_fingerprints
 from spork.lens import Lens, find_lens
 from spork.proposers import Proposer
 from spork.verifiers.early_layers import EarlyLayers
@@ -102,11 +102,14 @@ def test_a_lens_saves_and_loads_and_knows_its_model(engine, tmp_path, monkeypatc
     assert find_lens("another-name", engine.loaded.model) is None
 
 
-def test_a_fingerprint_is_the_same_in_every_dtype():
+def test_what_was_fitted_in_float32_is_known_again_in_every_dtype():
     loaded = tiny_model("llama")
-    before = fingerprint(loaded.model)
-    assert fingerprint(loaded.model.to(torch.bfloat16)) == before
-    assert fingerprint(tiny_model("llama", seed=5).model) != before
+    recorded = fingerprints(loaded.model)
+    assert fingerprint(loaded.model) == recorded[0]
+    for dtype in (torch.bfloat16, torch.float16):
+        assert fingerprint(tiny_model("llama").model.to(dtype)) in recorded, dtype
+    assert fingerprint(tiny_model("llama", seed=5).model) not in recorded
+    assert recorded_fingerprints({"fingerprint": "a"}) == ("a",), "as files of before have it"
 
 
 @pytest.mark.parametrize("damage", [lambda d: d[:100], lambda d: b"", lambda d: b"x" * 64, lambda d: d[:-5]])

@@ -104,7 +104,7 @@ def test_early_layers_accepts_sometimes_and_falls_back_sometimes(engine):
 def test_the_shipped_lens_is_for_this_model_and_tells_forks_apart(engine):
     shipped = Lens.load(fitted_places("lenses", DEFAULT_MODEL)[-1])
     assert engine.parts.lens is not None
-    assert shipped.fingerprint == engine.parts.lens.fingerprint
+    assert shipped.fingerprints == engine.parts.lens.fingerprints
     for calibration in shipped.layers[shipped.default_layers].calibrations["lens"].values():
         assert calibration.auc > 0.7
         assert calibration.forks > 200 and calibration.agreeing > 30

@@ -12,9 +12,11 @@ from spork.engine import Engine
 from spork.fixed_rounds import can_serve
 from spork.graphs import Rounds, tier_for
 from spork.progress import ignore
+from spork.proposers import PROPOSERS
 from spork.static_round import Shape
 from spork.training.self_text import Written
 from spork.training.train_head import Recipe, train_head
+from spork.verifiers import VERIFIERS
 from tests.spork.decode import PROMPT, decode, rounds, transformers_greedy
 from tests.tiny import complete_engine, tiny_model
 
@@ -102,10 +104,13 @@ def test_a_second_run_meets_nothing_of_the_first(trained):
 @pytest.mark.parametrize("change, served", [
     ({}, True), ({"temperature": 0.5}, False), ({"tau": 0.9}, False), ({"repetition_penalty": 1.2}, False),
 ])  # fmt: skip
-def test_only_greedy_lossless_runs_are_served(change, served):
+def test_only_greedy_lossless_runs_are_served(trained, change, served):
     config = SporkConfig.checked(**{"proposer": "fork-head"} | change)
-    assert can_serve(config, "fork-head", "exact", config.repetition_penalty or 1.0) is served
-    assert not can_serve(config, "recycling", "exact", 1.0)
+    exact = VERIFIERS["exact"](config, trained.parts)
+    for name in ("fork-head", "auto"):  # auto is the fork head where there is one
+        proposer = PROPOSERS[name].made_for(config, trained.parts)
+        assert can_serve(config, proposer, exact, config.repetition_penalty or 1.0) is served
+    assert not can_serve(config, PROPOSERS["recycling"](config, trained.parts), exact, 1.0)
 
 
 def test_tiers_hold_what_is_asked():
