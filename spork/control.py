@@ -16,18 +16,13 @@ drafter that does not pay: drafting rests, and is tried again as far as the acco
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Sequence
 
 from .account import Account
+from .estimates import Belief, LowestOfLast, Running
 from .prices import DraftPrice, PriceList
 from .tree import ROOT, ForkTree
 
-#: Weight of a round in running means, once there are many.
-MEMORY = 0.08
-#: Tokens that a drafter is taken to have promised before any were seen to hold, and the share of them that held:
-#: drafters overstate, the shipped head by about a third.
-TRUST, HELD_BEFORE = 4.0, 0.7
 #: A round is charged at most so many times what it was expected to take: a hiccup of the machine is not the drafts' fault.
 MOST_CHARGED = 2.0
 #: Where only plain rounds can tell what a pass costs now: how many come first, after how many drafted ones the
@@ -43,55 +38,6 @@ LOOK_DEEPER = 16
 FIRST_SHARE, FIRST_KEPT = 0.6, 2.0
 
 
-class Running:
-    """A mean that forgets: exact over the first values, exponential after."""
-
-    def __init__(self, memory: float = MEMORY) -> None:
-        self.value: float | None = None
-        self.seen = 0
-        self._memory = memory
-
-    def add(self, value: float) -> None:
-        self.seen += 1
-        weight = max(self._memory, 1 / self.seen)
-        self.value = value if self.value is None else self.value + weight * (value - self.value)
-
-
-class LowestOfLast:
-    """The lowest of the last PLAIN_KEPT values: few are seen, and whatever else a machine does only adds."""
-
-    def __init__(self) -> None:
-        self._values: deque[float] = deque(maxlen=PLAIN_KEPT)
-        self.seen = 0
-
-    @property
-    def value(self) -> float | None:
-        return min(self._values, default=None)
-
-    def add(self, value: float) -> None:
-        self.seen += 1
-        self._values.append(value)
-
-
-class Belief:
-    """Accepted tokens per token that the drafter's probabilities promised, lately; HELD_BEFORE before any were seen.
-
-    The prior fades with the rest, so what was seen takes over.
-    """
-
-    def __init__(self) -> None:
-        self._held, self._stated = HELD_BEFORE * TRUST, TRUST
-
-    @property
-    def value(self) -> float:
-        return self._held / self._stated
-
-    def learn(self, accepted: int, stated: float) -> None:
-        """A round's kept nodes promised `stated` tokens in all, and `accepted` were."""
-        self._held = (1 - MEMORY) * self._held + accepted
-        self._stated = (1 - MEMORY) * self._stated + stated
-
-
 class Control:
     """One run's controller. `prices` are this machine's, `drafting` what drafts were timed at.
 
@@ -101,7 +47,7 @@ class Control:
     def __init__(self, prices: PriceList, drafting: DraftPrice | None = None, in_parts: bool = False):
         self._prices, self._in_parts = prices, in_parts
         #: What passes take now beside what they were timed at: the machine may be busier, or the text longer.
-        self._pace = LowestOfLast() if in_parts else Running(PACE_MEMORY)
+        self._pace = LowestOfLast(PLAIN_KEPT) if in_parts else Running(PACE_MEMORY)
         self._drafted_since_plain, self._plain_after = 0, PLAIN_AGAIN
         #: Drafting, likewise; never timed, it counts as free until it was seen.
         self._drafting_price = drafting or DraftPrice(1.0, 1.0)

@@ -31,7 +31,7 @@ class DraftHead:
         #: Entries it drafts over, most frequent first.
         self.vocabulary = DraftVocabulary(runner, trained.draft_vocab, arithmetic)
         self._network = deepcopy(trained.network).to(runner.device, arithmetic.dtype)  # `trained` stays as it was
-        self._packed = PackedModel(self._network, arithmetic.make)
+        self._packed = PackedModel(self._network, arithmetic.make, gains=lambda weight: True)
 
     def start(self, final: torch.Tensor) -> torch.Tensor:
         """States [n, state width] from final hidden states of the model [n, width]."""

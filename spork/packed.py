@@ -89,10 +89,10 @@ def _seconds(way: Linear, x: torch.Tensor) -> float:
 
 
 class PackedModel:
-    """A context in which a module's linear layers compute from packed copies of their weights, as `make` makes them."""
+    """A context in which a module's linear layers compute from packed copies of their weights, as `make` makes them of those that gain by it."""
 
-    def __init__(self, model: nn.Module, make: MakeLinear = linear):
-        found = [module for module in model.modules() if type(module) in (nn.Linear, Conv1D) and (can_pack(module.weight) or make is not linear)]
+    def __init__(self, model: nn.Module, make: MakeLinear = linear, gains: Callable[[torch.Tensor], bool] = can_pack):
+        found = [module for module in model.modules() if type(module) in (nn.Linear, Conv1D) and gains(module.weight)]
         size = sum(module.weight.numel() * module.weight.element_size() for module in found)
         if size > psutil.virtual_memory().available / 2:
             log.warning("no memory for a packed copy of the weights (%.1f GB): passes over several tokens will be slower", size / 1e9)

@@ -20,14 +20,15 @@ class ModelParts:
     lens: Lens | None = None
     head: DraftHead | None = None
     draft: ModelRunner | None = None
-    _draft_lens: DraftLens | None = field(default=None, repr=False)
+    #: The lens made ready, after what it was made from.
+    _ready: tuple[Lens, DraftVocabulary | None, DraftLens] | None = field(default=None, repr=False)
 
     def draft_lens(self) -> DraftLens | None:
         """The lens made ready to draft, over the tokens that the head drafts where there is one, else over all."""
         if self.lens is None:
             return None
         vocabulary = self.head.vocabulary if self.head is not None else None
-        ready = self._draft_lens
-        if ready is None or ready.lens is not self.lens or vocabulary not in (None, ready.vocabulary):
-            self._draft_lens = DraftLens(self.lens, self.runner, vocabulary or DraftVocabulary(self.runner))
-        return self._draft_lens
+        if self._ready is None or self._ready[0] is not self.lens or self._ready[1] is not vocabulary:
+            ready = DraftLens(self.lens, self.runner, vocabulary or DraftVocabulary(self.runner))
+            self._ready = self.lens, vocabulary, ready
+        return self._ready[2]

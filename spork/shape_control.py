@@ -6,7 +6,7 @@ before the draft, from what rounds of each size took and what the n likeliest no
 
 from __future__ import annotations
 
-from .control import Belief, Running
+from .estimates import Belief, Running
 from .tree import ForkTree
 
 #: Sizes a round may have; 0 is one token a pass.

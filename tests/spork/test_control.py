@@ -207,6 +207,17 @@ def run_at(pace: float, control: Control, rounds: int = 60) -> float:
     return drafted / rounds
 
 
+def test_what_a_tree_holds_beyond_the_levels_drafted_was_not_drafted():
+    """A path from elsewhere may go deeper than the drafter did, for nothing: it must not make levels look cheap."""
+    control = Control(FLAT, DraftPrice(8.0, 8.0))
+    for _ in range(30):
+        control.plan(4)
+        levels = 1 + control.deepen([0.01])  # two where it looks deeper
+        control.paying(chain_tree(0.6, depth=4))
+        control.learn(1, {"propose": 8.0 * levels, "verify": FLAT(9), "select": 0.1, "other": 0.1})
+    assert control._draft_ms(1) == pytest.approx(8.0)
+
+
 @pytest.mark.parametrize("pace", [0.3, 1.0, 3.0])
 def test_a_machine_busier_or_freer_than_at_load_changes_no_judgement(pace):
     assert run_at(pace, Control(FLAT, level(0.5))) == 1.0

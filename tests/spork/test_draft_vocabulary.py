@@ -78,8 +78,8 @@ def test_it_is_made_ready_once_and_again_for_another_lens_or_head():
     second = engine.parts.draft_lens()
     assert second is not first and engine.parts.draft_lens() is second
     engine.parts.head = None
-    engine.parts.lens = replace(engine.parts.lens)
-    assert engine.parts.draft_lens().vocabulary is not first.vocabulary
+    third = engine.parts.draft_lens()
+    assert third.vocabulary is not first.vocabulary and engine.parts.draft_lens() is third
     engine.parts.lens = None
     assert engine.parts.draft_lens() is None
 
