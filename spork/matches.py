@@ -10,8 +10,10 @@ from typing import Iterator, Sequence
 
 from .suffix_automaton import SuffixAutomaton
 
-#: Weight, in matches seen, of the guess that a match of length n holds n times in n + 2.
-PRIOR_WEIGHT = 4
+#: Weight, in matches seen, of the guess that a match of length n goes on n² times in n² + 4. The default model's text, for
+#: 24 prompts of assets/prompts/varied.txt, went on after matches of 1, 2, 3 ... tokens in 19, 47, 65, 62, 85, 77 % of the cases,
+#: and after those of 16 or more in 99 %.
+PRIOR_WEIGHT = 8
 #: Matches this long or longer are counted together.
 LONGEST_COUNTED = 16
 
@@ -53,7 +55,7 @@ class Matches:
     def _trust(self, length: int) -> float:
         """How often a match of this length went on, seen so far and the prior together."""
         n = min(length, LONGEST_COUNTED)
-        return (self._held[n] + PRIOR_WEIGHT * n / (n + 2)) / (self._tried[n] + PRIOR_WEIGHT)
+        return (self._held[n] + PRIOR_WEIGHT * n**2 / (n**2 + 4)) / (self._tried[n] + PRIOR_WEIGHT)
 
     def _learn(self, tokens: Sequence[int]) -> None:
         if self._told is None:
