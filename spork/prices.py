@@ -18,7 +18,7 @@ from .events import Round
 from .runner import ModelRunner
 from .sampling import favourites
 
-ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+ROWS = (1, 2, 3, 4, 8, 16, 32, 64, 128)
 FEW_ROWS = 16
 #: Turns of passes over FEW_ROWS at most, and over more.
 TURNS, LARGE_TURNS = 9, 5

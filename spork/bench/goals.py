@@ -18,8 +18,8 @@ def goals(result: dict[str, Any], on_gpu: bool) -> list[dict[str, Any]]:
     head = rows.get("fork-head+exact")
     found = [_goal("fork-head+exact against greedy", GPU_SPEEDUP if on_gpu else CPU_SPEEDUP, head and head["speedup_total"])]
     if "hf-greedy" in rows:
-        hf = rows["hf-greedy"]["tokens_per_s"]
-        ours = max(r["tokens_per_s"] for r in best) if on_gpu and best else rows["greedy"]["tokens_per_s"]
+        hf = rows["hf-greedy"]["speedup_total"]
+        ours = max(r["speedup_total"] for r in best) if on_gpu and best else 1.0  # greedy is what the others are against
         what = "the best of ours against transformers' generate" if on_gpu else "greedy against transformers' generate"
         found.append(_goal(what, GPU_OVER_HF if on_gpu else CPU_OVER_HF, ours / hf))
     worst = min((r["speedup_total"] for name, r in rows.items() if _is_controlled(name)), default=None)
