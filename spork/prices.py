@@ -71,7 +71,7 @@ def _levels(round_: Round) -> int:
 
 @torch.inference_mode()
 def measure(runner: ModelRunner, most_rows: int = ROWS[-1], context: int = CONTEXT) -> PriceList:
-    """Time passes of 1, 2, 4 ... rows up to `most_rows` after `context` tokens, in turns.
+    """Time passes of 1, 2, 3, 4, 8 ... rows up to `most_rows` after `context` tokens, in turns.
 
     What is kept is what a pass takes beside one of a single row in the same turn, by the median of the
     turns: a machine's speed may change between one turn and the next, and a best or a mean of all

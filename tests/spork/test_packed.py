@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
 
-from spork.packed import PackedModel, can_pack, linear
+from spork.packed import PackedModel, can_pack, linear, rows_better_as_they_come
 from spork.runner import ModelRunner
 from tests.tiny import tiny_model
 
@@ -35,6 +38,20 @@ def test_bfloat16_is_packed_where_the_processor_multiplies_it():
         for rows in (1, 2, 8, 33):
             x = torch.randn(1, rows, 48, dtype=torch.bfloat16)
             torch.testing.assert_close(linear(layer.weight, layer.bias)(x), layer(x), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("faster_up_to, expected", [(0, 0), (2, 2), (3, 3), (100, 4)])
+def test_few_rows_go_whichever_way_is_timed_faster(monkeypatch, faster_up_to, expected):
+    """With one disturbed turn in three, as shared machines have."""
+    turns = itertools.count()
+
+    def seconds(products, x) -> float:
+        packed, rows = not isinstance(products[0], partial), x.shape[0]
+        disturbed = 5.0 if next(turns) % 6 == 0 else 1.0
+        return disturbed * (1.4 if packed and rows <= faster_up_to else 1.0)
+
+    monkeypatch.setattr("spork.packed._seconds", seconds)
+    assert rows_better_as_they_come.__wrapped__(torch.float32) == expected
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
