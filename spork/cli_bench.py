@@ -73,7 +73,7 @@ def bench(arguments: argparse.Namespace) -> int:
 
 
 def contenders_of(engine: "Engine", arguments: argparse.Namespace) -> "list[Contender]":
-    """Everyone asked for, or everyone this model can run. The engine's greedy is always there: speed-ups are against it."""
+    """Everyone asked for, or everyone this model can run, each once. The engine's greedy is always there: speed-ups are against it."""
     from .bench.contenders import plan
 
     knobs = {name: value for name in ("k", "m") if (value := getattr(arguments, name)) is not None}
@@ -83,7 +83,7 @@ def contenders_of(engine: "Engine", arguments: argparse.Namespace) -> "list[Cont
     missing = [name for name in arguments.only or () if found[name] is None]
     if missing:
         raise ConfigError(f"{engine.loaded.name} cannot run {', '.join(missing)}: it has no such part")
-    return [contender for contender in found.values() if contender is not None]
+    return [c for c in found.values() if c is not None and (arguments.only or c.same_as not in found)]
 
 
 def _check_names(only: list[str]) -> None:

@@ -36,11 +36,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Contender:
-    """`name` as the benchmark's contract has it; `note` says what a reader must know beside it."""
+    """`name` as the benchmark's contract has it; `note` says what a reader must know beside it.
+
+    `same_as` names the contender that this one is on such a model, "" where it is none but itself.
+    """
 
     name: str
     run: Callable[[Sequence[int], int], Run]
     note: str = ""
+    same_as: str = ""
 
 
 def plan() -> dict[str, Callable[..., Contender | None]]:
@@ -68,9 +72,8 @@ def _spork_where_it_can(proposer: str, engine: Engine, **knobs: Any) -> Contende
         made = PROPOSERS[proposer].made_for(SporkConfig(proposer=proposer), engine.parts)
     except ConfigError:
         return None
-    if made.name != proposer:  # it is another contender
-        return None
-    return spork(engine, proposer, "exact", **knobs)
+    contender = spork(engine, proposer, "exact", **knobs)
+    return replace(contender, same_as=f"{made.name}+exact") if made.name != proposer else contender
 
 
 def _hf_early_exit(engine: Engine) -> Contender:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 
 import pytest
 import torch
 
-from spork.bench.contenders import Contender, Run, engine_greedy, hf_generate, spork, warm_recycling
+from spork.bench.contenders import Contender, Run, engine_greedy, hf_generate, lone_head, spork, warm_recycling
 from spork.bench.goals import goals
 from spork.bench.measure import compare, read_prompts, weight_read_floor
 from spork.bench.round_times import time_rounds
 from spork.cli import main
+from spork.cli_bench import contenders_of
 from spork.engine import Engine
 from spork.graphs import Rounds
 from spork.progress import ignore
@@ -28,7 +30,7 @@ def engine() -> Engine:
 def test_every_contender_writes_the_greedy_text(engine):
     ids = engine.encode(PROMPT, raw=True)
     expected = transformers_greedy(engine.loaded, ids, 20)
-    contenders = [engine_greedy(engine), hf_generate(engine, "hf-greedy"), warm_recycling(engine)]
+    contenders = [engine_greedy(engine), hf_generate(engine, "hf-greedy"), warm_recycling(engine), lone_head(engine)]
     contenders += [hf_generate(engine, "hf-prompt-lookup", prompt_lookup_num_tokens=4)]
     contenders += [hf_generate(engine, "hf-early-exit", assistant_early_exit=1)]
     contenders += [hf_generate(engine, "hf-draft-model", assistant_model=tiny_model("llama", seed=7).model)]
@@ -102,6 +104,15 @@ def test_the_command_ends_with_one_object(tmp_path, capsys):
     assert any(line.startswith("| greedy") for line in out), "the table is there as well"
     assert main([*common, "--only", "nobody"]) == 2
     assert "allowed: greedy" in capsys.readouterr().err
+
+
+def test_auto_is_the_fork_head_where_there_is_one_and_runs_twice_only_if_asked(engine):
+    def names(*only: str) -> list[str]:
+        return [c.name for c in contenders_of(engine, argparse.Namespace(k=None, m=None, only=list(only) or None))]
+
+    assert engine.parts.head is not None
+    assert "fork-head+exact" in names() and "auto+exact" not in names()
+    assert names("auto+exact") == ["greedy", "auto+exact"]
 
 
 def test_goals_are_met_or_not_by_the_figures():
