@@ -101,7 +101,7 @@ class StaticRound:
         output = self._runner.forward_fixed(tokens, positions, slots, seen, slot_positions)
         own = output.logits.argmax(dim=-1)
         ratio = (output.logits[parents, tokens] - output.logits[parents, own[parents]]).exp()
-        end, count, path = _walk(tokens, parents, own, self.shape.levels)
+        end, count, path = _walk(tokens, parents, reach, own, self.shape.levels)
         if nodes:  # what is beyond the accepted path is copied onto itself
             steps = torch.arange(1, self.shape.levels + 1, device=device)
             target = state.length + steps
@@ -159,7 +159,6 @@ def _best(found: Candidates, nodes: int, root: torch.Tensor) -> tuple[torch.Tens
     order = torch.sort(found.reach, descending=True, stable=True).indices[:nodes]
     row_of = torch.zeros(count + 1, dtype=torch.long, device=device)
     row_of.index_copy_(0, order + 1, torch.arange(1, nodes + 1, device=device))
-    # A candidate that must not be is moved under the root, with a token that is no token's choice: see _walk.
     reach = found.reach[order]
     parents = row_of[found.parents[order] + 1]
     zero = torch.zeros(1, device=device)
@@ -183,14 +182,17 @@ def _ancestry(parents: torch.Tensor, levels: int) -> tuple[torch.Tensor, torch.T
 
 
 def _walk(
-    tokens: torch.Tensor, parents: torch.Tensor, own: torch.Tensor, levels: int
+    tokens: torch.Tensor, parents: torch.Tensor, reach: torch.Tensor, own: torch.Tensor, levels: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """From the root down while a child carries the model's own token: last row [1], steps [1], rows by depth [levels]."""
+    """From the root down while a child carries the model's own token: last row [1], steps [1], rows by depth [levels].
+
+    A row that must not be (its `reach` [n] is -inf) is no child.
+    """
     rows = torch.arange(len(tokens), device=tokens.device)
     at, count, path = torch.zeros_like(rows[:1]), torch.zeros_like(rows[:1]), []
     going = torch.ones(1, dtype=torch.bool, device=tokens.device)
     for _ in range(levels):
-        fits = (parents == at) & (tokens == own[at]) & (rows > 0)
+        fits = (parents == at) & (tokens == own[at]) & (rows > 0) & (reach > -math.inf)
         going = going & fits.any()
         at = torch.where(going, fits.to(torch.int8).argmax().to(rows.dtype)[None], at)
         count = count + going

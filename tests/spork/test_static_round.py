@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
+import torch
 
 from spork.config import SporkConfig
 from spork.draft_head import DraftHead
@@ -13,7 +15,7 @@ from spork.fixed_rounds import can_serve
 from spork.graphs import Rounds, tier_for
 from spork.progress import ignore
 from spork.proposers import PROPOSERS
-from spork.static_round import Shape
+from spork.static_round import Shape, _walk
 from spork.training.self_text import Written
 from spork.training.train_head import Recipe, train_head
 from spork.verifiers import VERIFIERS
@@ -141,3 +143,12 @@ def _accepted(outcome) -> list[int]:
         path.append(node)
     assert len(path) == outcome.accepted
     return path
+
+
+def test_a_row_that_must_not_be_is_never_walked_to():
+    """Where likely candidates run out, rows below a drafted end token fill the shape; the host drops them, so must the device."""
+    tokens, parents, own = torch.tensor([7, 5, 6, 6]), torch.tensor([0, 0, 1, 1]), torch.tensor([5, 6, 9, 9])
+    end, count, _ = _walk(tokens, parents, torch.tensor([0.0, -0.1, -math.inf, -math.inf]), own, 3)
+    assert (int(end), int(count)) == (1, 1)
+    end, count, _ = _walk(tokens, parents, torch.tensor([0.0, -0.1, -math.inf, -0.4]), own, 3)
+    assert (int(end), int(count)) == (3, 2)
